@@ -1,0 +1,1 @@
+"""The operators, one file a family; each in one place: schema, forward in jax.numpy, derivative."""

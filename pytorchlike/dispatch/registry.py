@@ -1,0 +1,193 @@
+"""How an operator is declared: ``@op`` (computes), ``@view`` (maps a geometry), ``@composite`` (calls other operators).
+
+One declaration holds all facts about an operator.  Its body is a pure function of ``jax.Array`` and static Python values; the
+function, the method, the in-place and ``out=`` forms, promotion, the gradient's reduction to the input's shape and the recording
+are derived from the schema (`forms.py`, `call.py`).
+"""
+
+from __future__ import annotations
+
+import enum
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .schema import Schema, parse
+
+__all__ = ["ALL_FORMS", "FUNCTION", "INPLACE", "METHOD", "OUT", "OPERATORS", "Composite", "Form", "Operator", "Promote", "ViewOperator", "composite", "op", "view"]
+
+
+class Promote(enum.Enum):
+    """How the arguments' dtypes become the dtype in which an operator computes (torch's ELEMENTWISE_TYPE_PROMOTION_KIND)."""
+
+    NONE = "none"  # bodies get arrays as they are; shapes are not broadcast against each other
+    DEFAULT = "default"  # the common dtype
+    INT_TO_FLOAT = "int_to_float"  # the common dtype; integers and bool become the default dtype
+    ALWAYS_BOOL = "always_bool"  # the common dtype for the comparison, bool for the result
+    COMPLEX_TO_FLOAT = "complex_to_float"  # the common dtype; the result of a complex input is real
+    BOOL_TO_LONG = "bool_to_long"  # the common dtype; bool becomes int64
+
+
+class Form(enum.Flag):
+    """The public forms an operator has."""
+
+    FUNCTION = enum.auto()
+    METHOD = enum.auto()
+    INPLACE = enum.auto()
+    OUT = enum.auto()
+
+
+FUNCTION, METHOD, INPLACE, OUT = Form.FUNCTION, Form.METHOD, Form.INPLACE, Form.OUT
+ALL_FORMS = FUNCTION | METHOD | INPLACE | OUT
+
+#: Every declared operator under ``name`` or ``name.overload``.
+OPERATORS: dict[str, Operator | ViewOperator | Composite] = {}
+
+
+class _Declared:
+    """What the three kinds of declaration share."""
+
+    def __init__(self, schema: Schema, body: Callable, forms: Form, namespaces: tuple[str, ...]) -> None:
+        self.schema = schema
+        self.name = schema.name
+        self.qualified_name = f"{schema.name}.{schema.overload}" if schema.overload else schema.name
+        self.body = body
+        self.forms = forms
+        self.namespaces = namespaces
+        self.__doc__ = body.__doc__
+        self.__name__ = schema.name
+        self.__module__ = body.__module__
+        earlier = OPERATORS.get(self.qualified_name)
+        if earlier is not None:
+            raise ValueError(f"operator {self.qualified_name} is declared twice: in {earlier.__module__} and in {body.__module__}")
+        OPERATORS[self.qualified_name] = self  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<operator {self.schema.text}>"
+
+
+class Operator(_Declared):
+    """An operator that computes: body in jax.numpy, derivative rules, argument checks.
+
+    Attributes:
+        body: pure function; tensors arrive as arrays (cast as ``promote`` says), ``Scalar`` arguments as 0-d arrays (the default value
+            as the Python number it is), everything else as hashable Python values.
+        promote: see `Promote`; ``promoted`` names the arguments that take part (all tensors and scalars if empty).
+        differentiable: False for results that never carry a gradient.
+        static: names of ``Scalar`` arguments that are part of the compile key instead.
+        rules: argument name -> function of (g, names of saved arguments).
+        check: function of the arguments' shapes and dtypes that raises torch's errors; runs once for each new combination.
+        data_checks: (exception type, message, predicate over the body's arguments): true elements are errors that depend on data.
+    """
+
+    def __init__(self, schema: Schema, body: Callable, forms: Form, namespaces: tuple[str, ...], promote: Promote, promoted: tuple[str, ...],
+                 differentiable: bool, static: tuple[str, ...]) -> None:  # fmt: skip
+        super().__init__(schema, body, forms, namespaces)
+        self.promote = promote
+        self.promoted = promoted
+        self.differentiable = differentiable
+        self.static = static
+        self.rules: dict[str, Callable] = {}
+        self.checks: list[Callable] = []
+        self.data_checks: list[tuple[type[Exception], str, Callable]] = []
+        _same_arguments(schema, body)
+
+    def grad(self, *names: str) -> Callable[[Callable], Callable]:
+        """Declare the rule for the gradient with respect to the named arguments (each one gets the same function).
+
+        The rule's parameters say what is saved: ``g`` is the gradient of the result (a tuple when there are several results), an
+        argument's name its value, ``result`` (``result0``, ``result1`` ...) the output, ``NAME_meta`` only the shape and dtype of
+        an argument, which saves nothing.  It may return the gradient in the broadcast shape and the promoted dtype.
+        """
+        arguments = {a.name for a in self.schema.arguments}
+
+        def declare(rule: Callable) -> Callable:
+            for parameter in inspect.signature(rule).parameters:
+                base = parameter.removesuffix("_meta")
+                if parameter != "g" and base not in arguments and not base.startswith("result"):
+                    raise ValueError(f"the rule of {self.qualified_name} asks for {parameter!r}, which is no argument")
+            for name in names:
+                if name not in arguments:
+                    raise ValueError(f"{self.qualified_name} has no argument {name!r}")
+                self.rules[name] = rule
+            return rule
+
+        return declare
+
+    def check(self, function: Callable) -> Callable:
+        """Declare a check: called with the body's arguments, tensors as objects with ``shape``, ``dtype`` and ``ndim``."""
+        self.checks.append(function)
+        return function
+
+    def data_check(self, exception: type[Exception], message: str) -> Callable[[Callable], Callable]:
+        """Declare a predicate over the body's arguments; true anywhere means the exception, at the next point that needs numbers."""
+
+        def declare(predicate: Callable) -> Callable:
+            self.data_checks.append((exception, message, predicate))
+            return predicate
+
+        return declare
+
+
+class ViewOperator(_Declared):
+    """An operator whose body maps the `Geometry` of its input to that of its output (or to a tuple of them)."""
+
+
+class Composite(_Declared):
+    """An operator that is a Python function of tensors, written with other operators; it has no derivative of its own."""
+
+
+def _same_arguments(schema: Schema, body: Callable) -> None:
+    declared = [a.name for a in schema.arguments]
+    written = list(inspect.signature(body).parameters)
+    if declared != written:
+        raise ValueError(f"{schema.name}: the schema's arguments are {declared}, the body's {written}")
+
+
+def op(
+    schema: str,
+    *,
+    promote: Promote = Promote.NONE,
+    promoted: Iterable[str] = (),
+    forms: Form = FUNCTION | METHOD,
+    namespaces: tuple[str, ...] = ("",),
+    differentiable: bool = True,
+    static: tuple[str, ...] = (),
+) -> Callable[[Callable], Operator]:
+    """Declare an operator that computes; see `Operator` for the meaning of the arguments.
+
+    Args:
+        namespaces: where the function form is public: ``""`` is the package itself, ``"nn.functional"``, ``"special"``, ``"linalg"``, ...
+    """
+
+    def declare(body: Callable) -> Operator:
+        return Operator(parse(schema), body, forms, namespaces, promote, tuple(promoted), differentiable, static)
+
+    return declare
+
+
+def view(schema: str, *, forms: Form = FUNCTION | METHOD, namespaces: tuple[str, ...] = ("",)) -> Callable[[Callable], ViewOperator]:
+    """Declare a view operator: ``body(geometry, ...) -> Geometry``."""
+
+    def declare(body: Callable) -> ViewOperator:
+        return ViewOperator(parse(schema), body, forms, namespaces)
+
+    return declare
+
+
+def composite(schema: str, *, forms: Form = FUNCTION | METHOD, namespaces: tuple[str, ...] = ("",)) -> Callable[[Callable], Composite]:
+    """Declare an operator as a Python function of tensors."""
+
+    def declare(body: Callable) -> Composite:
+        return Composite(parse(schema), body, forms, namespaces)
+
+    return declare
+
+
+def lookup(name: str) -> Any:
+    """The operator declared under ``name`` or ``name.overload``.
+
+    Raises:
+        KeyError: there is none.
+    """
+    return OPERATORS[name]

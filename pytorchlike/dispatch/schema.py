@@ -1,0 +1,121 @@
+"""Schemas in torch's notation, parsed: ``add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor``."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Argument", "Schema", "parse"]
+
+#: Argument types whose values are arrays inside an operator's body.
+TENSOR_TYPES = frozenset({"Tensor", "Tensor?", "Tensor[]", "Tensor?[]"})
+#: Argument types that arrive as 0-d arrays when the caller passes a number, so that a new value compiles nothing.
+SCALAR_TYPES = frozenset({"Scalar", "Scalar?"})
+_REQUIRED = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument of a schema.
+
+    Attributes:
+        name: its name, torch's.
+        type: its type without alias annotations: ``Tensor``, ``int[]``, ``Scalar?``, ...
+        default: the default value; look at ``required`` first.
+        required: there is no default.
+        keyword_only: stands behind ``*``.
+        written: the operator writes into it (``Tensor(a!)``).
+    """
+
+    name: str
+    type: str
+    default: Any
+    required: bool
+    keyword_only: bool
+    written: bool
+
+    @property
+    def is_tensor(self) -> bool:
+        return self.type in TENSOR_TYPES
+
+    @property
+    def is_scalar(self) -> bool:
+        return self.type in SCALAR_TYPES
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A parsed schema: ``name``, ``overload`` (empty for the default one), arguments and return types."""
+
+    name: str
+    overload: str
+    arguments: tuple[Argument, ...]
+    returns: tuple[str, ...]
+    text: str
+
+
+_HEAD = re.compile(r"^([\w:]+?)(?:\.(\w+))?\((.*)\)\s*->\s*(.+)$")
+_ARGUMENT = re.compile(r"^(\w+)(\([^)]*\))?((?:\[\d*\])?\??(?:\[\d*\])?\??)\s+(\w+)(?:=(.+))?$")
+
+
+def _split(text: str) -> list[str]:
+    """Split at the commas that stand outside brackets and quotes."""
+    parts, depth, quote, current = [], 0, "", ""
+    for character in text:
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character in "([":
+            depth += 1
+        elif character in ")]":
+            depth -= 1
+        elif character == "," and depth == 0:
+            parts.append(current.strip())
+            current = ""
+            continue
+        current += character
+    return [*parts, current.strip()] if current.strip() else parts
+
+
+def _default(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return {"true": True, "false": False, "inf": float("inf")}.get(text, text)
+
+
+def parse(text: str) -> Schema:
+    """Parse a schema line.
+
+    Raises:
+        ValueError: the line is not a schema.
+    """
+    head = _HEAD.match(text.strip())
+    if head is None:
+        raise ValueError(f"not a schema: {text!r}")
+    name, overload, inner, returns = head.groups()
+    arguments, keyword_only = [], False
+    for part in _split(inner):
+        if part == "*":
+            keyword_only = True
+            continue
+        found = _ARGUMENT.match(part)
+        if found is None:
+            raise ValueError(f"not an argument: {part!r} in the schema {text!r}")
+        base, alias, suffix, argument_name, default = found.groups()
+        kind = base.replace("SymInt", "int") + re.sub(r"\d", "", suffix)
+        arguments.append(
+            Argument(argument_name, kind, None if default is None else _default(default), default is None, keyword_only, "!" in (alias or ""))
+        )
+    returns = returns.strip()
+    if returns == "()":
+        types: tuple[str, ...] = ()
+    elif returns.startswith("("):
+        types = tuple(part.split()[0] for part in _split(returns[1:-1]))
+    else:
+        types = (returns,)
+    types = tuple(re.sub(r"\([^)]*\)", "", t) for t in types)
+    return Schema(name, overload or "", tuple(arguments), types, text.strip())

@@ -27,8 +27,10 @@ def wrap_dims(dims: Sequence[int] | None, ndim: int) -> tuple[int, ...]:
     """
     if dims is None or len(dims) == 0:
         return tuple(range(ndim))
-    wrapped = tuple(wrap_dim(d, ndim) for d in dims)
-    for d in wrapped:
-        if wrapped.count(d) > 1:
+    wrapped: list[int] = []
+    for d in dims:
+        d = wrap_dim(d, ndim)
+        if d in wrapped:
             raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
-    return wrapped if ndim else ()
+        wrapped.append(d)
+    return tuple(wrapped) if ndim else ()

@@ -8,6 +8,7 @@ are derived from the schema (`forms.py`, `call.py`).
 from __future__ import annotations
 
 import enum
+import functools
 import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -40,20 +41,32 @@ class Form(enum.Flag):
 FUNCTION, METHOD, INPLACE, OUT = Form.FUNCTION, Form.METHOD, Form.INPLACE, Form.OUT
 ALL_FORMS = FUNCTION | METHOD | INPLACE | OUT
 
+def make_function(declared: _Declared) -> Callable:
+    """The Python function of a declared operator; dispatch/call.py puts the real one here."""
+    raise NotImplementedError("dispatch/call.py is not imported yet")
+
+
 #: Every declared operator under ``name`` or ``name.overload``.
 OPERATORS: dict[str, Operator | ViewOperator | Composite] = {}
 
 
 class _Declared:
-    """What the three kinds of declaration share."""
+    """What the three kinds of declaration share.
 
-    def __init__(self, schema: Schema, body: Callable, forms: Form, namespaces: tuple[str, ...]) -> None:
+    ``aliases`` are further public names: a plain one (``arcsin``) has all forms and namespaces of the operator, one with a namespace
+    (``special.expit``) is a function there and nothing else.
+    """
+
+    aliases: tuple[str, ...]
+
+    def __init__(self, schema: Schema, body: Callable, forms: Form, namespaces: tuple[str, ...], aliases: tuple[str, ...] = ()) -> None:
         self.schema = schema
         self.name = schema.name
         self.qualified_name = f"{schema.name}.{schema.overload}" if schema.overload else schema.name
         self.body = body
         self.forms = forms
         self.namespaces = namespaces
+        self.aliases = aliases
         self.__doc__ = body.__doc__
         self.__name__ = schema.name
         self.__module__ = body.__module__
@@ -61,6 +74,15 @@ class _Declared:
         if earlier is not None:
             raise ValueError(f"operator {self.qualified_name} is declared twice: in {earlier.__module__} and in {body.__module__}")
         OPERATORS[self.qualified_name] = self  # type: ignore[assignment]
+
+    @functools.cached_property
+    def function(self) -> Callable:
+        """The operator as a Python function of tensors, with its schema's signature (made on first use)."""
+        return make_function(self)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the operator on tensors."""
+        return self.function(*args, **kwargs)
 
     def __repr__(self) -> str:
         return f"<operator {self.schema.text}>"
@@ -78,11 +100,12 @@ class Operator(_Declared):
         rules: argument name -> function of (g, names of saved arguments).
         check: function of the arguments' shapes and dtypes that raises torch's errors; runs once for each new combination.
         data_checks: (exception type, message, predicate over the body's arguments): true elements are errors that depend on data.
+        instructions: what calls were bound to so far (dispatch/bind.py); ``tables`` are the generated functions' short cuts to them.
     """
 
     def __init__(self, schema: Schema, body: Callable, forms: Form, namespaces: tuple[str, ...], promote: Promote, promoted: tuple[str, ...],
-                 differentiable: bool, static: tuple[str, ...]) -> None:  # fmt: skip
-        super().__init__(schema, body, forms, namespaces)
+                 differentiable: bool, static: tuple[str, ...], aliases: tuple[str, ...] = ()) -> None:  # fmt: skip
+        super().__init__(schema, body, forms, namespaces, aliases)
         self.promote = promote
         self.promoted = promoted
         self.differentiable = differentiable
@@ -90,6 +113,8 @@ class Operator(_Declared):
         self.rules: dict[str, Callable] = {}
         self.checks: list[Callable] = []
         self.data_checks: list[tuple[type[Exception], str, Callable]] = []
+        self.instructions: dict[tuple, Any] = {}
+        self.tables: list[dict] = []
         _same_arguments(schema, body)
 
     def grad(self, *names: str) -> Callable[[Callable], Callable]:
@@ -153,6 +178,7 @@ def op(
     namespaces: tuple[str, ...] = ("",),
     differentiable: bool = True,
     static: tuple[str, ...] = (),
+    aliases: tuple[str, ...] = (),
 ) -> Callable[[Callable], Operator]:
     """Declare an operator that computes; see `Operator` for the meaning of the arguments.
 
@@ -161,25 +187,29 @@ def op(
     """
 
     def declare(body: Callable) -> Operator:
-        return Operator(parse(schema), body, forms, namespaces, promote, tuple(promoted), differentiable, static)
+        return Operator(parse(schema), body, forms, namespaces, promote, tuple(promoted), differentiable, static, aliases)
 
     return declare
 
 
-def view(schema: str, *, forms: Form = FUNCTION | METHOD, namespaces: tuple[str, ...] = ("",)) -> Callable[[Callable], ViewOperator]:
+def view(
+    schema: str, *, forms: Form = FUNCTION | METHOD, namespaces: tuple[str, ...] = ("",), aliases: tuple[str, ...] = ()
+) -> Callable[[Callable], ViewOperator]:
     """Declare a view operator: ``body(geometry, ...) -> Geometry``."""
 
     def declare(body: Callable) -> ViewOperator:
-        return ViewOperator(parse(schema), body, forms, namespaces)
+        return ViewOperator(parse(schema), body, forms, namespaces, aliases)
 
     return declare
 
 
-def composite(schema: str, *, forms: Form = FUNCTION | METHOD, namespaces: tuple[str, ...] = ("",)) -> Callable[[Callable], Composite]:
+def composite(
+    schema: str, *, forms: Form = FUNCTION | METHOD, namespaces: tuple[str, ...] = ("",), aliases: tuple[str, ...] = ()
+) -> Callable[[Callable], Composite]:
     """Declare an operator as a Python function of tensors."""
 
     def declare(body: Callable) -> Composite:
-        return Composite(parse(schema), body, forms, namespaces)
+        return Composite(parse(schema), body, forms, namespaces, aliases)
 
     return declare
 

@@ -47,12 +47,13 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A parsed schema: ``name``, ``overload`` (empty for the default one), arguments and return types."""
+    """A parsed schema: ``name``, ``overload`` (empty for the default one), arguments, return types and the results' names (if any)."""
 
     name: str
     overload: str
     arguments: tuple[Argument, ...]
     returns: tuple[str, ...]
+    result_names: tuple[str, ...]
     text: str
 
 
@@ -112,10 +113,11 @@ def parse(text: str) -> Schema:
         )
     returns = returns.strip()
     if returns == "()":
-        types: tuple[str, ...] = ()
+        parts: list[str] = []
     elif returns.startswith("("):
-        types = tuple(part.split()[0] for part in _split(returns[1:-1]))
+        parts = _split(returns[1:-1])
     else:
-        types = (returns,)
-    types = tuple(re.sub(r"\([^)]*\)", "", t) for t in types)
-    return Schema(name, overload or "", tuple(arguments), types, text.strip())
+        parts = [returns]
+    parts = [re.sub(r"\([^)]*\)", "", part) for part in parts]
+    names = tuple(part.split()[1] for part in parts if " " in part)
+    return Schema(name, overload or "", tuple(arguments), tuple(part.split()[0] for part in parts), names, text.strip())

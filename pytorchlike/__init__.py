@@ -1,0 +1,86 @@
+"""PyTorch's programming model on the JAX stack, in pure Python: ``import pytorchlike as torch``.
+
+Only names stand here; what they mean is in the layers below (see docs/architecture.md).
+"""
+
+from __future__ import annotations
+
+from math import e, inf, nan, pi
+
+from . import aten as _aten
+from . import graph
+from .alias import install_as_torch
+from .aten.copy import MEMORY_FORMATS as _memory_formats
+from .aten.copy import memory_format
+from .aten.constructors import (
+    as_tensor,
+    asarray,
+    can_cast,
+    from_numpy,
+    frombuffer,
+    get_default_device,
+    get_default_dtype,
+    is_complex,
+    is_floating_point,
+    is_nonzero,
+    is_storage,
+    is_tensor,
+    numel,
+    promote_types,
+    result_type,
+    scalar_tensor,
+    set_default_device,
+    set_default_dtype,
+    tensor,
+)
+from .core.device import device
+from .core.dtype import (
+    bfloat16,
+    complex64,
+    complex128,
+    dtype,
+    float8_e4m3fn,
+    float8_e4m3fnuz,
+    float8_e5m2,
+    float8_e5m2fnuz,
+    float8_e8m0fnu,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from .core.dtype import bool_ as bool
+from .core.dtype import complex64 as cfloat
+from .core.dtype import complex128 as cdouble
+from .core.dtype import float16 as half
+from .core.dtype import float32 as float
+from .core.dtype import float64 as double
+from .core.dtype import int16 as short
+from .core.dtype import int32 as int
+from .core.dtype import int64 as long
+from .core.layouts import layout, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
+from .core.size import Size
+from .core.typeinfo import finfo, iinfo
+from .dispatch.namespaces import operator_namespace as _operator_namespace
+from .tensors.generator import Generator
+from .tensors.printing import set_printoptions
+from .tensors.tensor import Tensor
+from .backends.cpu import get_num_interop_threads, get_num_threads, set_num_interop_threads, set_num_threads
+from .version import __version__
+
+from . import autograd  # isort: skip
+from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
+from .autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
+
+contiguous_format, channels_last, channels_last_3d, preserve_format = _memory_formats.values()
+
+__getattr__, __dir__ = _operator_namespace(
+    __name__, "", ("backends", "cuda", "fft", "linalg", "mps", "nn", "optim", "special", "testing", "utils", "version", "xpu")
+)

@@ -1,0 +1,158 @@
+"""``tensor``, ``as_tensor``, ``asarray`` and the questions asked of tensors (``is_tensor``, ``numel``, ``result_type``, ...)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .copy import to
+from ..core import promotion
+from ..core import state as settings
+from ..core.device import CPU, as_device, device
+from ..core.dtype import dtype
+from ..core.state import thread
+from ..dispatch.call import host_tensor
+from ..tensors.convert import from_numpy, infer_array
+from ..tensors.tensor import Tensor
+
+__all__ = [
+    "as_tensor", "asarray", "can_cast", "from_numpy", "frombuffer", "get_default_device", "get_default_dtype", "is_complex", "is_floating_point",
+    "is_nonzero", "is_storage", "is_tensor", "numel", "promote_types", "result_type", "scalar_tensor", "set_default_device", "set_default_dtype",
+    "tensor",
+]  # fmt: skip
+
+
+def tensor(data: Any, *, dtype: dtype | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """A new tensor of nested sequences, numbers or an array; the elements are always copied.
+
+    Raises:
+        ValueError, TypeError, RuntimeError: ragged or non-numeric data, overflow; torch's texts.
+    """
+    if isinstance(data, Tensor):
+        import warnings
+
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+            UserWarning,
+            stacklevel=2,
+        )
+        made = to(data.detach(), None if device is None else as_device(device), dtype, copy=True)
+        return made.requires_grad_(requires_grad)
+    array, found = infer_array(data, dtype)
+    return host_tensor(array, found, None if device is None else as_device(device), requires_grad)
+
+
+def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Tensor:
+    """Data as a tensor, without copying where that is possible: tensors as they are, numpy arrays sharing memory."""
+    target = None if device is None else as_device(device)
+    if isinstance(data, Tensor):
+        return to(data, target, dtype)
+    if isinstance(data, np.ndarray):
+        shared = from_numpy(data)
+        return to(shared, target or thread.state.device, dtype)
+    return tensor(data, dtype=dtype, device=device)
+
+
+def asarray(obj: Any, *, dtype: dtype | None = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
+    """Data as a tensor that shares memory unless ``copy`` says otherwise."""
+    made = as_tensor(obj, dtype=dtype, device=device)
+    if copy and (made is obj or isinstance(obj, np.ndarray)):
+        made = made.clone()
+    if requires_grad and not made.requires_grad:
+        made = made.detach().requires_grad_()
+    elif not requires_grad and made.requires_grad:
+        made = made.detach()
+    return made
+
+
+def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
+    """A 1-d tensor over the memory of an object with the buffer protocol."""
+    made = from_numpy(np.frombuffer(buffer, dtype.numpy, count, offset))
+    return made.requires_grad_() if requires_grad else made
+
+
+def scalar_tensor(s: Any, *, dtype: dtype | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A 0-d tensor of a number; its dtype is the default one."""
+    return tensor(s, dtype=dtype or settings.default_dtype(), device=device, requires_grad=requires_grad)
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether an object is a tensor."""
+    return isinstance(obj, Tensor)
+
+
+def is_storage(obj: Any) -> bool:
+    """Whether an object is a storage."""
+    from ..tensors.storage import Storage
+
+    return isinstance(obj, Storage)
+
+
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the dtype is a floating one."""
+    return input.dtype.is_floating_point
+
+
+def is_complex(input: Tensor) -> bool:
+    """Whether the dtype is a complex one."""
+    return input.dtype.is_complex
+
+
+def is_nonzero(input: Tensor) -> bool:
+    """Whether a one-element tensor is not zero.
+
+    Raises:
+        RuntimeError: more or fewer elements.
+    """
+    return bool(input)
+
+
+def numel(input: Tensor) -> int:
+    """The number of elements."""
+    return input.numel()
+
+
+def get_default_dtype() -> dtype:
+    """The dtype of floating tensors made without one."""
+    return settings.default_dtype()
+
+
+def set_default_dtype(d: dtype) -> None:
+    """Set the dtype of floating tensors made without one."""
+    settings.set_default_dtype(d)
+
+
+def get_default_device() -> device:
+    """Where tensors are made without a device."""
+    return thread.state.device or CPU
+
+
+def set_default_device(device: Any) -> None:
+    """Set where tensors are made without a device, for this thread."""
+    thread.state.device = None if device is None else as_device(device)
+
+
+def promote_types(type1: dtype, type2: dtype) -> dtype:
+    """The smallest dtype that holds the values of both."""
+    return promotion.promote_types(type1, type2)
+
+
+def can_cast(from_: dtype, to: dtype) -> bool:
+    """Whether torch's rules allow the conversion in a result."""
+    return promotion.can_cast(from_, to)
+
+
+def result_type(tensor1: Any, tensor2: Any) -> dtype:
+    """The dtype of an arithmetic result of two tensors or numbers."""
+    default = settings.default_dtype()
+    operands = []
+    for operand in (tensor1, tensor2):
+        if isinstance(operand, Tensor):
+            operands.append((operand.dtype, promotion.DIM if operand.ndim else promotion.ZERO_DIM))
+        else:
+            operands.append((promotion.number_dtype(operand, default), promotion.NUMBER))
+    return promotion.result_dtype(operands, default)
+
+

@@ -1,0 +1,82 @@
+"""What the pointwise families share: half precision computed in float32, numbers beside arrays, dtypes that torch has no kernel for."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..core.dtype import BOOL, COMPLEX, FLOATING, INTEGRAL, from_numpy
+from ..core.promotion import scalar_type_name
+from ..dispatch.registry import Operator
+
+__all__ = ["BOOL", "COMPLEX", "FLOATING", "INTEGRAL", "beside", "category", "cpp_name", "not_implemented", "rounded_once", "supports"]
+
+_HALVES = (jnp.float16, jnp.bfloat16)
+
+
+def rounded_once(function: Callable) -> Callable:
+    """Let half-precision arrays be computed with in float32 and round the result once, as torch's kernels do."""
+
+    def widened(value: Any) -> Any:
+        return value.astype(jnp.float32) if isinstance(value, jax.Array) and value.dtype in _HALVES else value
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        arrays = [value for value in (*args, *kwargs.values()) if isinstance(value, jax.Array)]
+        dtypes = [array.dtype for array in arrays if jnp.issubdtype(array.dtype, jnp.inexact)]
+        common = jnp.result_type(*dtypes) if dtypes else None
+        if common not in _HALVES:
+            return function(*args, **kwargs)
+        result = function(*map(widened, args), **{name: widened(value) for name, value in kwargs.items()})
+        return result.astype(common) if jnp.issubdtype(result.dtype, jnp.inexact) else result
+
+    return wrapper
+
+
+def beside(number: Any, array: Any) -> Any:
+    """A number in the dtype of the array it is used with; Python's own adapt by themselves."""
+    return number.astype(array.dtype) if hasattr(number, "dtype") else number
+
+
+def category(of: Any) -> int:
+    """``BOOL``, ``INTEGRAL``, ``FLOATING`` or ``COMPLEX``, of an array, a number or a dtype."""
+    return from_numpy(of if isinstance(of, np.dtype) else jnp.result_type(of)).category
+
+
+def not_implemented(kernel: str, array: Any) -> NotImplementedError:
+    """The error of a dtype that a kernel of torch's does not have."""
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_type_name(from_numpy(array.dtype))}'")
+
+
+def supports(operator: Operator, kernel: str, *categories: int, tensors: tuple[str, ...] = ()) -> None:
+    """Refuse arguments (those named, or all that take part in promotion) whose highest category is none of these.
+
+    The text is that of torch's missing kernels.
+    """
+    schema = operator.schema
+    names = tensors or operator.promoted or tuple(a.name for a in schema.arguments if a.is_tensor or a.is_scalar)
+
+    @operator.check
+    def _(**arguments: Any) -> None:
+        highest = max((arguments[name] for name in names if hasattr(arguments[name], "dtype")), key=category)
+        if category(highest) not in categories:
+            raise not_implemented(kernel, highest)
+
+
+#: The names C++ has for dtypes, which some of torch's texts use.
+_CPP_NAMES = {
+    "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int", "int64": "long int", "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double", "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}  # fmt: skip
+
+
+def cpp_name(dtype: Any) -> str:
+    """The element type as C++ spells it: ``float`` for float32, ``long int`` for int64."""
+    name = from_numpy(dtype).name
+    return _CPP_NAMES.get(name, name)

@@ -1,0 +1,150 @@
+"""Switches of the tape: `no_grad`, `enable_grad`, `set_grad_enabled`, `inference_mode`."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from ..core.state import thread
+
+__all__ = ["enable_grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad", "set_grad_enabled"]
+
+
+def is_grad_enabled() -> bool:
+    """Whether operators are recorded on the tape."""
+    return thread.state.grad_enabled
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether `inference_mode` is active."""
+    return thread.state.inference
+
+
+class _Switch:
+    """A context manager that is a decorator, too: of functions, generators and (as torch allows) classes."""
+
+    def _again(self) -> _Switch:
+        return type(self)()
+
+    def __call__(self, function: Callable) -> Callable:
+        if inspect.isgeneratorfunction(function):
+            return self._wrap_generator(function)
+
+        @functools.wraps(function)
+        def switched(*args: Any, **kwargs: Any) -> Any:
+            with self._again():
+                return function(*args, **kwargs)
+
+        return switched
+
+    def _wrap_generator(self, function: Callable) -> Callable:
+        """The mode holds while the generator runs, not between its values."""
+
+        @functools.wraps(function)
+        def switched(*args: Any, **kwargs: Any) -> Any:
+            generator = function(*args, **kwargs)
+            try:
+                with self._again():
+                    response = generator.send(None)
+                while True:
+                    try:
+                        request = yield response
+                    except GeneratorExit:
+                        with self._again():
+                            generator.close()
+                        raise
+                    except BaseException as error:
+                        with self._again():
+                            response = generator.throw(error)
+                    else:
+                        with self._again():
+                            response = generator.send(request)
+            except StopIteration as stop:
+                return stop.value
+
+        return switched
+
+    def __enter__(self) -> Any:
+        raise NotImplementedError
+
+    def __exit__(self, *error: object) -> None:
+        raise NotImplementedError
+
+
+class no_grad(_Switch):  # noqa: N801 - torch's name
+    """Operators are not recorded on the tape inside the block (or the decorated function)."""
+
+    _to = False
+
+    def __new__(cls, function: Callable | None = None) -> Any:
+        made = super().__new__(cls)
+        return made if function is None else made(function)
+
+    def __init__(self, function: Callable | None = None) -> None:
+        self.previous: list[bool] = []
+
+    def __enter__(self) -> None:
+        state = thread.state
+        self.previous.append(state.grad_enabled)
+        state.grad_enabled = self._to
+
+    def __exit__(self, *error: object) -> None:
+        thread.state.grad_enabled = self.previous.pop()
+
+
+class enable_grad(no_grad):  # noqa: N801 - torch's name
+    """Operators are recorded inside the block, also within `no_grad`."""
+
+    _to = True
+
+
+class set_grad_enabled(_Switch):  # noqa: N801 - torch's name
+    """Switch recording on or off: at once, and back at the end when used as a context manager or decorator."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = bool(mode)
+        self.previous = thread.state.grad_enabled
+        thread.state.grad_enabled = self.mode
+
+    def __call__(self, function: Callable) -> Callable:
+        thread.state.grad_enabled = self.previous
+        return super().__call__(function)
+
+    def _again(self) -> set_grad_enabled:
+        return set_grad_enabled(self.mode)
+
+    def __enter__(self) -> None:
+        thread.state.grad_enabled = self.mode
+
+    def __exit__(self, *error: object) -> None:
+        thread.state.grad_enabled = self.previous
+
+
+class inference_mode(_Switch):  # noqa: N801 - torch's name
+    """Like `no_grad`, and ``is_inference_mode_enabled()`` is true."""
+
+    def __new__(cls, mode: Any = True) -> Any:
+        made = super().__new__(cls)
+        if isinstance(mode, bool):
+            return made
+        made.__init__()
+        return made(mode)
+
+    def __init__(self, mode: bool = True) -> None:
+        self.mode = bool(mode)
+        self.previous: list[tuple[bool, bool]] = []
+
+    def _again(self) -> inference_mode:
+        return inference_mode(self.mode)
+
+    def __enter__(self) -> None:
+        state = thread.state
+        self.previous.append((state.grad_enabled, state.inference))
+        state.inference = self.mode
+        if self.mode:
+            state.grad_enabled = False
+
+    def __exit__(self, *error: object) -> None:
+        thread.state.grad_enabled, thread.state.inference = self.previous.pop()

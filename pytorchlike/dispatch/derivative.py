@@ -1,0 +1,147 @@
+"""From an operator's rules to the tape: which values are saved, and the instruction that computes the gradients.
+
+A rule is a pure function, recorded as an instruction of its own, so its derivative (for gradients of gradients) is JAX's derivative
+of the rule.  An operator without a rule is differentiated by ``jax.vjp`` of its forward, in the same trace.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..graph.instruction import Instruction
+from ..graph.value import Aval
+from ..tensors.tape import Backward
+
+__all__ = ["Differentiable", "backward_name", "fit_gradient", "vjp_backward"]
+
+
+def backward_name(operator_name: str) -> str:
+    """torch's node name: ``add`` -> ``AddBackward0``, ``log_softmax`` -> ``LogSoftmaxBackward0``."""
+    return "".join(part[:1].upper() + part[1:] for part in operator_name.strip("_").split("_")) + "Backward0"
+
+
+class Differentiable(Instruction):
+    """An instruction whose derivative, unless a subclass knows better, is JAX's."""
+
+    __slots__ = ()
+
+    def derivative(self, needed: tuple[bool, ...], inputs: tuple[Aval, ...], outputs: tuple[Aval, ...]) -> Backward:
+        return vjp_backward(self, needed, inputs, outputs)
+
+
+def _zero(aval: Aval) -> jax.Array:
+    return jnp.zeros(aval.size, aval.dtype.numpy)
+
+
+def spread(grads: Sequence[Any], present: tuple[bool, ...], outputs: Sequence[Aval]) -> list[Any]:
+    """One gradient for each output: zeros where none arrived, None where an output has no gradient at all."""
+    arrived = iter(grads)
+    return [next(arrived) if there else _zero(aval) if aval.differentiable else None for there, aval in zip(present, outputs, strict=True)]
+
+
+def fit_gradient(gradient: Any, aval: Aval) -> Any:
+    """A gradient in the broadcast shape and promoted dtype as one of the input's own shape and dtype."""
+    if gradient is None:
+        return _zero(aval)
+    gradient = jnp.asarray(gradient)
+    if gradient.shape != aval.size:
+        gradient = sum_to_size(gradient, aval.size)
+    if gradient.dtype != aval.dtype.numpy:
+        if aval.dtype.is_floating_point and jnp.iscomplexobj(gradient):
+            gradient = gradient.real
+        gradient = gradient.astype(aval.dtype.numpy)
+    return gradient
+
+
+def sum_to_size(array: Any, size: tuple[int, ...]) -> Any:
+    """Sum over the dimensions along which ``size`` was broadcast to the array's shape."""
+    extra = array.ndim - len(size)
+    axes = (*range(extra), *[extra + d for d, n in enumerate(size) if n == 1 and array.shape[extra + d] != 1])
+    return array.sum(axes, dtype=array.dtype).reshape(size) if axes else jnp.broadcast_to(array, size)
+
+
+def vjp_backward(instruction: Instruction, needed: tuple[bool, ...], inputs: tuple[Aval, ...], outputs: tuple[Aval, ...],
+                 name: str | None = None) -> Backward:  # fmt: skip
+    """The derivative as ``jax.vjp`` of the forward, in torch's convention (the conjugate of JAX's)."""
+    count = len(inputs)
+
+    def build(present: tuple[bool, ...]) -> Instruction:
+        def pull_back(*arguments: Any) -> tuple[Any, ...]:
+            arrays, rest = list(arguments[:count]), arguments[count:]
+            grads, scalars = rest[: sum(present)], rest[sum(present) :]
+            positions = [k for k, need in enumerate(needed) if need]
+
+            def forward(*differentiated: Any) -> tuple[Any, ...]:
+                full = list(arrays)
+                for position, array in zip(positions, differentiated, strict=True):
+                    full[position] = array
+                results = instruction.function(*full, *scalars)
+                return tuple(results) if isinstance(results, (tuple, list)) else (results,)
+
+            _, pull = jax.vjp(forward, *[arrays[p] for p in positions])
+            cotangents = tuple(
+                np.zeros(aval.size, jax.dtypes.float0) if g is None else jnp.conj(g)
+                for g, aval in zip(spread(grads, present, outputs), outputs, strict=True)
+            )
+            return tuple(fit_gradient(jnp.conj(g), inputs[p]) for g, p in zip(pull(cotangents), positions, strict=True))
+
+        return Differentiable(f"{instruction.name}_backward", pull_back, instruction.float_count, instruction.int_count)
+
+    return Backward(name or backward_name(instruction.name), range(count), (), needed, inputs, outputs, build)
+
+
+def rule_backward(operator: Any, instruction: Any, needed: tuple[bool, ...], inputs: tuple[Aval, ...], outputs: tuple[Aval, ...]) -> Backward:
+    """The derivative by the operator's rules, one for each differentiable argument.
+
+    Args:
+        operator: the declaration, with ``rules``.
+        instruction: the recorded call, which knows which argument each input belongs to (``instruction.layout``).
+    """
+    layout = instruction.layout
+    wanted = sorted({layout.argument_of[k] for k, need in enumerate(needed) if need}, key=layout.order.index)
+    if any(name not in operator.rules for name in wanted):
+        return vjp_backward(instruction, needed, inputs, outputs, backward_name(operator.name))
+    parameters = {name: _parameters(operator.rules[name]) for name in wanted}
+    asked = {p for names in parameters.values() for p in names}
+    saved_inputs = [k for k, name in enumerate(layout.argument_of) if name in asked]
+    saved_outputs = [k for k in range(len(outputs)) if (f"result{k}" in asked or (k == 0 and "result" in asked))]
+    compute = instruction.compute_dtype(inputs)
+
+    def build(present: tuple[bool, ...]) -> Instruction:
+        def rules(*arguments: Any) -> tuple[Any, ...]:
+            arguments_left = iter(arguments)
+            arrays: list[Any] = [None] * len(inputs)
+            for k in saved_inputs:
+                arrays[k] = next(arguments_left)
+            results = {k: next(arguments_left) for k in saved_outputs}
+            grads = spread([next(arguments_left) for there in present if there], present, outputs)
+            known = layout.named(instruction.cast(arrays, compute), list(arguments_left), compute)
+            known |= {f"result{k}": array for k, array in results.items()} | ({"result": results[0]} if 0 in results else {})
+            known |= {f"{name}_meta": meta for name, meta in layout.named_avals(inputs).items()}
+            known["g"] = grads[0] if len(outputs) == 1 else tuple(grads)
+            gradients: list[Any] = []
+            for name in wanted:
+                found = operator.rules[name](**{p: known[p] for p in parameters[name]})
+                positions = [k for k, owner in enumerate(layout.argument_of) if owner == name]
+                for position, gradient in zip(positions, found if layout.is_list(name) else [found], strict=True):
+                    if needed[position]:
+                        gradients.append((position, fit_gradient(gradient, inputs[position])))
+            return tuple(gradient for _, gradient in sorted(gradients, key=lambda pair: pair[0]))
+
+        return Differentiable(f"{operator.name}_backward", rules, instruction.float_count, instruction.int_count)
+
+    return Backward(backward_name(operator.name), saved_inputs, saved_outputs, needed, inputs, outputs, build)
+
+
+@functools.cache
+def _parameters(rule: Callable) -> tuple[str, ...]:
+    return tuple(inspect.signature(rule).parameters)
+
+

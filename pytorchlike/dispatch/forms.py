@@ -1,0 +1,242 @@
+"""The public forms of the declared operators: functions by namespace, methods of `Tensor`, in-place methods, Python's operators.
+
+They are made on first use: a name that nobody calls costs nothing at import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..core.dtype import dtype
+from ..tensors.tensor import Tensor, method_makers
+from . import overrides, registry
+from .bind import type_name
+from .call import folds_integers, make_function, make_inplace
+from .registry import FUNCTION, INPLACE, METHOD
+from .schema import Argument
+
+__all__ = ["function", "has_function", "install", "method", "names_of"]
+
+#: namespace -> public name -> declared operators, in order of declaration.
+_functions: dict[str, dict[str, list[Any]]] = {}
+#: method name -> declared operators.
+_methods: dict[str, list[Any]] = {}
+#: in-place method name -> declared operators.
+_inplace: dict[str, list[Any]] = {}
+_made_functions: dict[tuple[str, str], Any] = {}
+
+
+def install() -> None:
+    """Collect what has been declared and give `Tensor` its operators; called once all of aten is imported."""
+    for declared in registry.OPERATORS.values():
+        names = [declared.name, *[a for a in declared.aliases if "." not in a]]
+        for name in names:
+            if FUNCTION in declared.forms:
+                for namespace in declared.namespaces:
+                    _functions.setdefault(namespace, {}).setdefault(name, []).append(declared)
+            if METHOD in declared.forms:
+                _methods.setdefault(name, []).append(declared)
+            if INPLACE in declared.forms:
+                _inplace.setdefault(name + "_", []).append(declared)
+        for alias in declared.aliases:
+            if "." in alias:
+                namespace, _, name = alias.rpartition(".")
+                _functions.setdefault(namespace, {}).setdefault(name, []).append(declared)
+    method_makers.append(method)
+    for dunder, name in _OPERATORS.items():
+        setattr(Tensor, dunder, _dunder(name))
+    for dunder, name in _INPLACE_OPERATORS.items():
+        setattr(Tensor, dunder, method(name))
+
+
+def has_function(namespace: str, name: str) -> bool:
+    """Whether an operator has a function of this name there."""
+    return name in _functions.get(namespace, ()) or (namespace == "" and name in _inplace)
+
+
+def names_of(namespace: str) -> list[str]:
+    """The public functions of a namespace."""
+    return sorted(_functions.get(namespace, ()))
+
+
+def function(namespace: str, name: str) -> Any:
+    """The public function ``namespace.name``.
+
+    Raises:
+        KeyError: there is none.
+    """
+    made = _made_functions.get((namespace, name))
+    if made is None:
+        if namespace == "" and name in _inplace and name not in _functions.get("", ()):
+            made = method(name)
+        else:
+            declared = _functions[namespace][name]
+            made = _named(_made(name, [(d, make_function(d, "input")) for d in declared]), name, namespace)
+            for d in declared:
+                overrides.public_functions.setdefault((d, ""), made)
+        _made_functions[namespace, name] = made
+    return made
+
+
+def _named(made: Any, name: str, namespace: str) -> Any:
+    made.__name__ = made.__qualname__ = name
+    made.__module__ = f"torch.{namespace}" if namespace else "torch"
+    return made
+
+
+def method(name: str) -> Any:
+    """The method of `Tensor` of this name, made and installed.
+
+    Raises:
+        KeyError: there is none.
+    """
+    if name in Tensor.__dict__:
+        return Tensor.__dict__[name]
+    if name in _methods:
+        made = _made(name, [(d, make_function(d)) for d in _methods[name]])
+        for d in _methods[name]:
+            overrides.public_functions.setdefault((d, ""), made)
+    else:
+        made = _made(name, [(d, make_inplace(d)) for d in _inplace[name]])
+        for d in _inplace[name]:
+            overrides.public_functions.setdefault((d, "_"), made)
+    made.__name__, made.__qualname__ = name, f"Tensor.{name}"
+    setattr(Tensor, name, made)
+    return made
+
+
+def _made(name: str, overloads: list[tuple[Any, Callable]]) -> Any:
+    return overloads[0][1] if len(overloads) == 1 else packet(name, overloads)
+
+
+def packet(name: str, overloads: list[tuple[Any, Callable]]) -> Any:
+    """One function for several overloads: the first, in order of declaration, that the arguments fit."""
+    chosen: dict[tuple, Callable] = {}
+
+    def overloaded(*args: Any, **kwargs: Any) -> Any:
+        key = (*map(type, args), None, *kwargs)
+        found = chosen.get(key)
+        if found is None:
+            found = _resolve(name, overloads, args, kwargs)
+            if not any(isinstance(a, (list, tuple)) for a in args):
+                chosen[key] = found
+        return found(*args, **kwargs)
+
+    overloaded.__doc__ = overloads[0][0].__doc__
+    overloaded.__module__ = "torch"
+    overloaded.overloads = overloads  # type: ignore[attr-defined]
+    return overloaded
+
+
+def _resolve(name: str, overloads: list[tuple[Any, Callable]], args: tuple, kwargs: dict[str, Any]) -> Callable:
+    for declared, function in overloads:
+        if _fits(declared, args, kwargs):
+            return function
+    if any(hasattr(type(a), "__torch_function__") and not isinstance(a, Tensor) for a in args):
+        return overloads[0][1]
+    got = ", ".join([*map(type_name, args), *[f"{k}={type_name(v)}" for k, v in kwargs.items()]])
+    known = "\n".join(f" * ({', '.join(f'{a.type} {a.name}' for a in d.schema.arguments)})" for d, _ in overloads)
+    raise TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n{known}\n")
+
+
+def _fits(declared: Any, args: tuple, kwargs: dict[str, Any]) -> bool:
+    schema = declared.schema
+    positional = [a for a in schema.arguments if not a.keyword_only]
+    if folds_integers(schema):
+        listed = next(k for k, a in enumerate(positional) if a.type == "int[]")
+        rest = args[listed:]
+        if len(rest) > 1 or (rest and isinstance(rest[0], int)):
+            args = (*args[:listed], tuple(rest))
+    if len(args) > len(positional):
+        return False
+    given = dict(zip([a.name for a in positional], args))
+    for name, value in kwargs.items():
+        if name == "input" and "self" not in given and any(a.name == "self" for a in schema.arguments):
+            name = "self"
+        if name in given:
+            return False
+        given[name] = value
+    given.pop("out", None)
+    for argument in schema.arguments:
+        if argument.name not in given:
+            if argument.required:
+                return False
+        elif not fits(argument, given.pop(argument.name)):
+            return False
+    return not given
+
+
+def fits(argument: Argument, value: Any) -> bool:
+    """Whether a value may be passed for an argument."""
+    kind = argument.type
+    if value is None:
+        return kind.endswith("?") or (not argument.required and argument.default is None)
+    test = _TESTS.get(kind.rstrip("?"))
+    return test is None or test(value)
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor) or hasattr(type(value), "__torch_function__")
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) or _is_integral_scalar(value)
+
+
+def _is_integral_scalar(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.ndim == 0 and not value.dtype.is_floating_point and not value.dtype.is_complex
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, complex, np.number, np.bool_))
+
+
+_TESTS: dict[str, Callable[[Any], bool]] = {
+    "Tensor": lambda v: _is_tensor(v),
+    "Tensor[]": lambda v: isinstance(v, (list, tuple)) and all(map(_is_tensor, v)),
+    "Tensor?[]": lambda v: isinstance(v, (list, tuple)) and all(e is None or _is_tensor(e) for e in v),
+    "Scalar": lambda v: _is_number(v) or isinstance(v, Tensor) and v.ndim == 0 and v._edge is None,
+    "int": _is_int,
+    "int[]": lambda v: _is_int(v) or isinstance(v, (list, tuple)) and all(map(_is_int, v)),
+    "float": lambda v: isinstance(v, (int, float, np.number)) and not isinstance(v, bool),
+    "float[]": lambda v: isinstance(v, (list, tuple)) and all(isinstance(e, (int, float)) for e in v),
+    "bool": lambda v: isinstance(v, (bool, np.bool_)),
+    "str": lambda v: isinstance(v, str),
+    "ScalarType": lambda v: isinstance(v, dtype),
+}
+
+
+# ---------------------------------------------------------------------------------------------------------------- Python's operators
+_OPERATORS = {
+    "__add__": "add", "__radd__": "add", "__sub__": "sub", "__rsub__": "rsub", "__mul__": "mul", "__rmul__": "mul", "__truediv__": "div",
+    "__floordiv__": "floor_divide", "__mod__": "remainder", "__pow__": "pow", "__matmul__": "matmul",
+    "__neg__": "neg", "__abs__": "abs", "__invert__": "bitwise_not", "__pos__": "positive",
+    "__eq__": "eq", "__ne__": "ne", "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge",
+    "__and__": "bitwise_and", "__rand__": "bitwise_and", "__or__": "bitwise_or", "__ror__": "bitwise_or", "__xor__": "bitwise_xor", "__rxor__": "bitwise_xor",
+    "__lshift__": "bitwise_left_shift", "__rshift__": "bitwise_right_shift",
+}  # fmt: skip
+_INPLACE_OPERATORS = {
+    "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_", "__ifloordiv__": "floor_divide_", "__imod__": "remainder_",
+    "__ipow__": "pow_", "__iand__": "bitwise_and_", "__ior__": "bitwise_or_", "__ixor__": "bitwise_xor_", "__ilshift__": "bitwise_left_shift_",
+    "__irshift__": "bitwise_right_shift_",
+}  # fmt: skip
+
+
+def _dunder(name: str) -> Any:
+    declared = _methods[name]
+    if len(declared) == 1 and isinstance(declared[0], registry.Operator):
+        return make_function(declared[0], for_dunder=True)
+    made = method(name)
+
+    def operator_method(self: Any, other: Any) -> Any:
+        if not isinstance(other, _OPERANDS) and not hasattr(type(other), "__torch_function__"):
+            return NotImplemented
+        return made(self, other)
+
+    return made if declared[0].schema.arguments[1:] == () else operator_method
+
+
+_OPERANDS = (Tensor, int, float, complex, np.number, np.bool_)

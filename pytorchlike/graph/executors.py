@@ -1,0 +1,69 @@
+"""The immediate executor: each instruction runs at once.  (The deferred one is the recorder itself.)
+
+It serves debugging, and code inside JAX's transformations, where the arrays are tracers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..core.state import thread
+from . import cache
+from .instruction import Instruction, enable_x64
+from .value import Aval, Value, constant
+
+__all__ = ["immediate", "immediate_by_default", "run_now"]
+
+
+def immediate_by_default() -> bool:
+    """Whether ``PYTORCHLIKE_EXECUTION=immediate`` was set when the process started."""
+    return os.environ.get("PYTORCHLIKE_EXECUTION", "deferred") == "immediate"
+
+
+@contextlib.contextmanager
+def immediate() -> Iterator[None]:
+    """Run each operator of this thread at once inside the block."""
+    state = thread.state
+    state.immediate += 1
+    state.slow += 1
+    try:
+        yield
+    finally:
+        state.immediate -= 1
+        state.slow -= 1
+
+
+def run_now(instruction: Instruction, arguments: tuple[Value, ...], floats: tuple[float, ...], ints: tuple[int, ...]) -> tuple[Value, ...]:
+    """Run one instruction on computed values and return computed values."""
+    from .recorder import materialise
+
+    arrays = [materialise(a, "immediate") for a in arguments]
+    avals = tuple([a.aval for a in arguments])
+    inference = instruction.infer(avals)
+    if any(a.is_meta for a in inference.outputs):
+        return tuple([constant(None, a) for a in inference.outputs])
+    scalars = [*[np.float64(f) for f in floats], *[np.int64(i) for i in ints]]
+    with enable_x64(True):
+        if any(isinstance(a, jax.core.Tracer) for a in arrays):
+            results, _ = instruction.call(*arrays, *scalars)
+            return tuple([constant(r, a) for r, a in zip(results, inference.outputs, strict=True)])
+        results, flags = _compiled(instruction, avals)(*arrays, *scalars)
+    for flag, (exception, message, _) in zip(flags, instruction.data_checks, strict=True):
+        if bool(flag):
+            raise exception(f"{message} ({instruction.name})")
+    return tuple([constant(r, a) for r, a in zip(results, inference.outputs, strict=True)])
+
+
+@functools.lru_cache(maxsize=16384)
+def _compiled(instruction: Instruction, avals: tuple[Aval, ...]) -> Any:
+    cache.configure()
+    return jax.jit(instruction.call)
+
+

@@ -1,0 +1,130 @@
+"""`Instruction`: one thing a trace can do, a pure function of arrays with everything static bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..core import dtype as dtypes
+from ..core.device import CPU, META, device
+from .value import Aval, aval_of
+
+__all__ = ["Inference", "Instruction", "enable_x64", "evaluate"]
+
+#: int64 and float64 exist as in torch, yet only around our own calls: the user's JAX code keeps its setting.
+enable_x64 = jax.enable_x64
+
+FLOAT_SCALAR = jax.ShapeDtypeStruct((), np.dtype(np.float64))
+INT_SCALAR = jax.ShapeDtypeStruct((), np.dtype(np.int64))
+
+#: (exception type, message, predicate over the arrays): an error where the predicate is true anywhere.
+DataCheck = tuple[type[Exception], str, Callable]
+
+
+class Inference:
+    """What shape inference found for one combination of inputs: output avals, and the program as a jaxpr."""
+
+    __slots__ = ("outputs", "jaxpr", "consts")
+
+    def __init__(self, outputs: tuple[Aval, ...], jaxpr: Any, consts: Sequence[Any]) -> None:
+        self.outputs = outputs
+        self.jaxpr = jaxpr
+        self.consts = consts
+
+
+class Instruction:
+    """A pure function of arrays, then of Python floats, then of Python ints; interned by its maker, hashed by identity.
+
+    Attributes:
+        name: the operator's name, for messages and profiles.
+        function: ``function(*arrays, *floats, *ints)`` -> array or tuple of arrays; the scalars are 0-d float64 / int64 arrays.
+        float_count, int_count: how many scalars it takes from the trace.
+        data_checks: errors that depend on data.
+        target: the device of the results when there are no inputs.
+    """
+
+    __slots__ = ("name", "function", "float_count", "int_count", "data_checks", "target", "_inferred", "_programs")
+
+    def __init__(self, name: str, function: Callable, float_count: int = 0, int_count: int = 0,
+                 data_checks: Sequence[DataCheck] = (), target: device = CPU) -> None:  # fmt: skip
+        self.name = name
+        self.function = function
+        self.float_count = float_count
+        self.int_count = int_count
+        self.data_checks = tuple(data_checks)
+        self.target = target
+        self._inferred: dict[tuple[Aval, ...], Inference] = {}
+        self._programs: dict[tuple, tuple[Any, Any]] = {}
+
+    # ------------------------------------------------------------------ what makers of instructions override
+    def check(self, avals: tuple[Aval, ...]) -> None:
+        """Raise torch's error when the inputs' shapes or dtypes do not fit."""
+
+    def strides(self, avals: tuple[Aval, ...], shapes: list[tuple[int, ...]]) -> Sequence[tuple[int, ...] | None]:
+        """The strides torch would give each result; None is contiguous."""
+        return [None] * len(shapes)
+
+    def derivative(self, needed: tuple[bool, ...], inputs: tuple[Aval, ...], outputs: tuple[Aval, ...]) -> Any:
+        """How the tape differentiates this instruction (a `tensors.tape.Backward`) for the inputs that need it."""
+        raise NotImplementedError(f"the derivative of {self.name} is not implemented")
+
+    # ------------------------------------------------------------------ inference
+    def infer(self, avals: tuple[Aval, ...]) -> Inference:
+        """Output avals for these inputs, after all checks; remembered."""
+        found = self._inferred.get(avals)
+        if found is None:
+            self.check(avals)
+            found = self._inferred[avals] = self._infer(avals)
+        return found
+
+    def _infer(self, avals: tuple[Aval, ...]) -> Inference:
+        key = tuple((a.size, a.dtype) for a in avals)
+        program = self._programs.get(key)
+        if program is None:
+            scalars = [FLOAT_SCALAR] * self.float_count + [INT_SCALAR] * self.int_count
+            with enable_x64(True):
+                program = jax.make_jaxpr(self.call, return_shape=True)(*[a.shape_dtype for a in avals], *scalars)
+            self._programs[key] = program
+        closed, (outputs, _flags) = program
+        target = self._device(avals)
+        strides = self.strides(avals, [o.shape for o in outputs])
+        results = tuple(
+            aval_of(o.shape, dtypes.from_numpy(o.dtype), target, stride) for o, stride in zip(outputs, strides, strict=True)
+        )
+        return Inference(results, closed.jaxpr, closed.consts)
+
+    def _device(self, avals: tuple[Aval, ...]) -> device:
+        """The device of the results: the inputs' own.
+
+        Raises:
+            RuntimeError: inputs on different devices, torch's text.
+        """
+        if not avals:
+            return self.target
+        found = avals[0].device
+        for aval in avals:
+            if aval.device != found:
+                if META in (aval.device, found):
+                    return META
+                raise RuntimeError(
+                    f"Expected all tensors to be on the same device, but found at least two devices, {found} and {aval.device}! "
+                    f"(when checking arguments of {self.name})"
+                )
+        return found
+
+    def call(self, *arrays: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Run the function and its data checks: (results, error flags)."""
+        results = self.function(*arrays)
+        results = tuple(results) if isinstance(results, (tuple, list)) else (results,)
+        return results, tuple(jax.numpy.any(predicate(*arrays)) for _, _, predicate in self.data_checks)
+
+    def __repr__(self) -> str:
+        return f"<instruction {self.name}>"
+
+
+def evaluate(inference: Inference, arguments: Sequence[Any]) -> list[Any]:
+    """Bind an inferred program's equations again: inlined into whatever is being traced, or run at once on arrays."""
+    return jax.core.eval_jaxpr(inference.jaxpr, inference.consts, *arguments)

@@ -1,0 +1,170 @@
+"""From a path in the trie to a compiled program: dead code dropped, the rest one function under ``jax.jit``."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import Any
+
+import jax
+import numpy as np
+from jax import lax
+
+from . import cache, counters
+from .instruction import evaluate
+from .trie import State
+from .value import Value
+
+__all__ = ["Program", "compile_program"]
+
+
+class Program:
+    """A compiled trace, for one set of results.
+
+    Attributes:
+        live: the slots it computes, in ascending order.
+        donated: input slots whose buffers it takes over.
+        inputs: input slots it reads.
+        data_checks: (slot, (exception type, message, operator)) of each error flag.
+        step_count: instructions left after dropping dead code.
+    """
+
+    __slots__ = ("live", "donated", "inputs", "data_checks", "step_count", "parts", "runs", "first_run_seconds")
+
+    def __init__(self, live: tuple[int, ...], donated: tuple[int, ...], parts: list[Part], data_checks: list[tuple[int, tuple]]) -> None:
+        self.live = live
+        self.donated = donated
+        self.parts = parts
+        self.inputs = tuple(slot for part in parts for slot in part.inputs)
+        self.data_checks = data_checks
+        self.step_count = sum(len(part.steps) for part in parts)
+        self.runs = 0
+        self.first_run_seconds = 0.0
+
+    def run(self, values: list[Value], floats: list[float], ints: list[int]) -> tuple[list[Any], Any]:
+        """Compute the live slots: (their arrays in order, the array of error flags or None)."""
+        start = time.perf_counter() if self.runs == 0 else 0.0
+        if len(self.parts) == 1:
+            results, flags = self.parts[0].run(values, floats, ints)
+        else:  # values on several devices: one part for each, none reads another's results
+            found: dict[int, Any] = {}
+            collected = []
+            for part in self.parts:
+                results, flags = part.run(values, floats, ints)
+                found.update(zip(part.live, results, strict=True))
+                if flags is not None:
+                    collected.append(np.asarray(flags))
+            results, flags = [found[slot] for slot in self.live], np.concatenate(collected) if collected else None
+        self.runs += 1
+        if self.runs == 1:
+            self.first_run_seconds = time.perf_counter() - start
+            counters.count_compilation(self)
+        return results, flags
+
+
+class Part:
+    """The part of a program that runs on one device."""
+
+    __slots__ = ("live", "inputs", "steps", "float_count", "int_count", "function")
+
+    def __init__(self, live: tuple[int, ...], inputs: tuple[int, ...], donated: tuple[int, ...], steps: list[State]) -> None:
+        self.live = live
+        self.inputs = inputs
+        self.steps = steps
+        last = steps[-1] if steps else None
+        self.float_count = last.float_count if last else 0
+        self.int_count = last.int_count if last else 0
+        self.function = jax.jit(self._trace, donate_argnums=tuple(i + 2 for i, slot in enumerate(inputs) if slot in donated))
+
+    def run(self, values: list[Value], floats: list[float], ints: list[int]) -> tuple[list[Any], Any]:
+        arrays = [values[slot].array for slot in self.inputs]
+        packed_floats = np.array(floats[: self.float_count], np.float64) if self.float_count else None
+        packed_ints = np.array(ints[: self.int_count], np.int64) if self.int_count else None
+        with jax.enable_x64(True):
+            return self.function(packed_floats, packed_ints, *arrays)
+
+    def _trace(self, floats: Any, ints: Any, *arrays: Any) -> tuple[list[Any], Any]:
+        environment = dict(zip(self.inputs, arrays, strict=True))
+        flags = []
+        for step in self.steps:
+            instruction, inference = step.instruction, step.inference
+            assert instruction is not None and inference is not None and step.parent is not None
+            arguments = [environment[slot] for slot in step.slots]
+            arguments += _scalars(floats, step.parent.float_count, instruction.float_count)
+            arguments += _scalars(ints, step.parent.int_count, instruction.int_count)
+            with jax.named_scope(instruction.name):
+                results = evaluate(inference, arguments)
+            count = len(inference.outputs)
+            environment.update(zip(range(step.slot, step.slot + count), results[:count], strict=True))
+            flags += results[count:]
+        return [environment[slot] for slot in self.live], jax.numpy.stack(flags) if flags else None
+
+
+def _scalars(packed: Any, first: int, count: int) -> list[Any]:
+    return [lax.squeeze(lax.slice(packed, (k,), (k + 1,)), (0,)) for k in range(first, first + count)]
+
+
+def compile_program(position: State, live: tuple[int, ...], donatable: tuple[int, ...]) -> Program:
+    """The program for the trace that ends at this position and for these live slots (XLA compiles it when it first runs)."""
+    cache.configure()
+    producers = position.path()
+    needed = set(live)
+    steps: list[State] = []
+    inputs: list[int] = []
+    for state in reversed(producers):
+        if state.instruction is None:
+            if state.slot in needed:
+                inputs.append(state.slot)
+            continue
+        assert state.inference is not None
+        outputs = range(state.slot, state.slot + len(state.inference.outputs))
+        is_meta = bool(state.inference.outputs) and state.inference.outputs[0].is_meta
+        if not is_meta and (state.instruction.data_checks or any(slot in needed for slot in outputs)):
+            steps.append(state)
+            needed.update(state.slots)
+    steps.reverse()
+    inputs.reverse()
+    device_of = _devices(producers)
+    donated = _matching(donatable, live, inputs, producers)
+    parts = []
+    for target in dict.fromkeys(device_of[s] for s in (*live, *[step.slot for step in steps])):
+        parts.append(
+            Part(
+                tuple(s for s in live if device_of[s] == target),
+                tuple(s for s in inputs if device_of[s] == target),
+                donated,
+                [step for step in steps if device_of[step.slot] == target],
+            )
+        )
+    data_checks = [
+        (step.slot, (exception, message, step.instruction.name))
+        for part in parts
+        for step in part.steps
+        for exception, message, _ in step.instruction.data_checks  # type: ignore[union-attr]
+    ]
+    return Program(live, donated, parts, data_checks)
+
+
+def _avals(states: list[State]) -> dict[int, Any]:
+    avals: dict[int, Any] = {}
+    for state in states:
+        outputs = (state.aval,) if state.inference is None else state.inference.outputs
+        avals.update(zip(range(state.slot, state.slot + len(outputs)), outputs, strict=True))
+    return avals
+
+
+def _devices(states: list[State]) -> dict[int, Any]:
+    return {slot: aval.device for slot, aval in _avals(states).items()}
+
+
+def _matching(donatable: tuple[int, ...], live: tuple[int, ...], inputs: list[int], states: list[State]) -> tuple[int, ...]:
+    """The donatable inputs for which there is a result of the same shape and dtype (XLA warns about others)."""
+    avals = _avals(states)
+    room = Counter((avals[s].size, avals[s].dtype) for s in live)
+    donated = []
+    for slot in donatable:
+        key = (avals[slot].size, avals[slot].dtype)
+        if slot in inputs and room[key] > 0:
+            room[key] -= 1
+            donated.append(slot)
+    return tuple(donated)

@@ -1,0 +1,250 @@
+"""Recording instructions in the thread's trace, and flushing it: the only two things that happen to a trace.
+
+`record` is the general way in; the generated operator functions (dispatch/call.py) do the same inline for the common case.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import weakref
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..core.device import jax_device
+from ..core.state import ThreadState, on_new_thread, thread
+from . import counters, executors, provenance
+from .instruction import Instruction
+from .lower import Program, compile_program
+from .trie import State
+from .value import Value, new_value
+
+__all__ = ["Trace", "flush", "flush_all", "materialise", "raise_data_errors", "record", "step_boundary", "synchronise"]
+
+#: Inputs with fewer elements than this are not donated: handing over the buffer costs more than it saves.
+SMALLEST_DONATION = 4096
+
+_root = State(None, None, (), None, None)
+_extend_lock = threading.RLock()
+_traces: weakref.WeakSet[Trace] = weakref.WeakSet()
+
+
+class Trace:
+    """What one thread has recorded since its last flush.
+
+    Attributes:
+        position: where it stands in the trie.
+        values: slot -> value, inputs and results alike.
+        inputs: input value -> slot.
+        floats, ints: the Python numbers that instructions take, in order.
+        sites: slot -> source line, for instructions with data checks.
+    """
+
+    __slots__ = ("position", "values", "inputs", "floats", "ints", "sites", "lock", "__weakref__")
+
+    def __init__(self) -> None:
+        self.position = _root
+        self.values: list[Value] = []
+        self.inputs: dict[Value, int] = {}
+        self.floats: list[float] = []
+        self.ints: list[int] = []
+        self.sites: dict[int, str] = {}
+        self.lock = threading.RLock()
+        _traces.add(self)
+
+    def slot_of(self, value: Value) -> int:
+        """The slot of a value that is not pending here; it becomes an input when it is not one yet."""
+        slot = self.inputs.get(value)
+        if slot is None:
+            if value.trace is not None:
+                materialise(value, "another thread")
+            position = self.position.next.get(value.aval)
+            if position is None:
+                with _extend_lock:
+                    position = self.position.next.setdefault(value.aval, State(self.position, None, (), None, value.aval))
+            self.position = position
+            slot = self.inputs[value] = position.slot
+            self.values.append(value)
+        return slot
+
+    def extend(self, instruction: Instruction, slots: tuple[int, ...]) -> State | None:
+        """The state behind a transition not seen before; None when the trace had to be flushed and everything starts anew."""
+        if self.position.is_full:
+            flush(self, "cap")
+            return None
+        inference = instruction.infer(tuple([self.values[slot].aval for slot in slots]))
+        with _extend_lock:
+            return self.position.next.setdefault((instruction, *slots), State(self.position, instruction, slots, inference, None))
+
+
+def _start_thread(state: ThreadState) -> None:
+    state.trace = Trace()
+    if executors.immediate_by_default():
+        state.immediate += 1
+        state.slow += 1
+
+
+on_new_thread(_start_thread)
+
+
+def record(instruction: Instruction, arguments: tuple[Value, ...], floats: tuple[float, ...] = (), ints: tuple[int, ...] = ()) -> tuple[Value, ...]:
+    """Record an instruction (or run it at once, under the immediate executor) and return its results.
+
+    Raises:
+        Whatever the instruction's checks raise; nothing is recorded then.
+    """
+    state = thread.state
+    if state.immediate:
+        return executors.run_now(instruction, arguments, floats, ints)
+    found = None
+    while found is None:
+        trace = state.trace
+        slots = tuple([a.slot if a.trace is trace else trace.slot_of(a) for a in arguments])
+        found = trace.position.next.get((instruction, *slots)) or trace.extend(instruction, slots)
+    trace.position = found
+    if floats:
+        trace.floats.extend(floats)
+    if ints:
+        trace.ints.extend(ints)
+    if instruction.data_checks:
+        trace.sites[found.slot] = provenance.user_line()
+    results = []
+    slot = found.slot
+    for aval in found.inference.outputs:  # type: ignore[union-attr]
+        value: Value = new_value(Value)
+        value.aval = aval
+        value.trace = trace
+        value.slot = slot
+        value.array = value.origin = None
+        trace.values.append(value)
+        results.append(value)
+        slot += 1
+    return tuple(results)
+
+
+# ---------------------------------------------------------------------------------------------------------------- flushing
+def _calibrate() -> tuple[int, int, int]:
+    """The reference counts that a dead result, an input only the trace holds and an array only its value holds show in `flush`."""
+    values, inputs = [new_value(Value), new_value(Value)], {}
+    inputs[values[1]] = 1
+    values[1].array = np.zeros(1)
+    counts = list(map(sys.getrefcount, values))
+    return counts[0], counts[1], sys.getrefcount(values[1].array)
+
+
+_DEAD_RESULT, _DEAD_INPUT, _OWN_ARRAY = _calibrate()
+
+
+def flush(trace: Trace, reason: str) -> None:
+    """Run what the trace holds: every result that is still referenced gets its array, and the thread starts a new trace."""
+    with trace.lock:
+        position, values = trace.position, trace.values
+        state = thread.state
+        if position.depth == 0:
+            if state.trace is trace and values:
+                state.trace = Trace()
+            return
+        counts = list(map(sys.getrefcount, values))
+        live = tuple([s for s, count in enumerate(counts) if count > _DEAD_RESULT and values[s].trace is trace and not values[s].aval.is_meta])
+        counters.count_flush(reason, position)
+        if live or trace.sites:
+            donatable = tuple(
+                [s for v, s in trace.inputs.items() if v.aval.numel >= SMALLEST_DONATION and counts[s] == _DEAD_INPUT and _is_ours(v)]
+            )
+            program = position.programs.get((live, donatable)) or _program(position, live, donatable)
+            _run(program, trace, state)
+        if state.trace is trace:
+            state.trace = Trace()
+
+
+def _is_ours(value: Value) -> bool:
+    return sys.getrefcount(value.array) == _OWN_ARRAY and isinstance(value.array, jax.Array)
+
+
+def _program(position: State, live: tuple[int, ...], donatable: tuple[int, ...]) -> Program:
+    """A program that computes at least the live slots and donates at most what may be; compiled unless one is there.
+
+    One with more outputs serves too: what lingers in a reference cycle at one flush and not at the next must not cost a compilation.
+    """
+    wanted, given = set(live), set(donatable)
+    for program in dict.fromkeys(position.programs.values()):
+        if wanted.issubset(program.live) and given.issuperset(program.donated) and len(program.live) <= 2 * len(live) + 4:
+            break
+    else:
+        program = compile_program(position, live, donatable)
+    position.programs[live, donatable] = program
+    return program
+
+
+def _run(program: Program, trace: Trace, state: ThreadState) -> None:
+    values = trace.values
+    results, flags = program.run(values, trace.floats, trace.ints)
+    for slot, array in zip(program.live, results):
+        value = values[slot]
+        value.array = array
+        value.trace = None
+    if flags is not None:
+        state.checks.append((flags, [(*check, trace.sites.get(slot, "")) for slot, check in program.data_checks]))
+
+
+def materialise(value: Value, reason: str) -> Any:
+    """The array of a value, running the trace it is pending in if need be."""
+    trace = value.trace
+    if trace is None:
+        return value.array
+    if trace is thread.state.trace:
+        flush(trace, reason)
+        return value.array
+    # Pending in another thread's trace: compute just this value and leave that trace to its owner, which may be recording now.
+    with trace.lock:
+        if value.trace is not None:
+            position = trace.position
+            while position.parent is not None and position.parent.slot_count > value.slot:
+                position = position.parent
+            program = _program(position, (value.slot,), ())
+            (value.array,), _ = program.run(trace.values, trace.floats, trace.ints)
+            value.trace = None
+    return value.array
+
+
+def synchronise(value: Value, reason: str) -> Any:
+    """Like `materialise`, for somebody who looks at the numbers: errors that depended on data are raised now."""
+    array = materialise(value, reason)
+    if thread.state.checks:
+        raise_data_errors()
+    return array
+
+
+def raise_data_errors() -> None:
+    """Raise the first error that a data check of an executed program found, naming the operator and its source line."""
+    checks = thread.state.checks
+    while checks:
+        flags, sites = checks.pop(0)
+        for failed, (exception, message, name, site) in zip(np.asarray(flags).tolist(), sites, strict=True):
+            if failed:
+                checks.clear()
+                raise exception(f"{message} ({name}, called at {site})" if site else f"{message} ({name})")
+
+
+def step_boundary(reason: str) -> None:
+    """A natural place to run what is pending: the end of an optimizer's step, the next batch of a loader."""
+    flush(thread.state.trace, reason)
+
+
+def flush_all() -> None:
+    """Run everything pending in this thread, and wait until devices have finished."""
+    trace = thread.state.trace
+    live = [v for v in trace.values]
+    flush(trace, "flush_all")
+    jax.block_until_ready([v.array for v in live if v.trace is None and isinstance(v.array, jax.Array) and not v.array.is_deleted()])
+    raise_data_errors()
+
+
+def to_device_array(value: Value) -> Any:
+    """The computed array as a ``jax.Array`` on its device (a numpy array that was not sent yet is sent and kept)."""
+    array = materialise(value, "array")
+    if type(array) is np.ndarray:
+        array = value.array = jax.device_put(array, jax_device(value.aval.device))
+    return array

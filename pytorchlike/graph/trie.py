@@ -1,0 +1,111 @@
+"""The trie of traces: every position a recorder has ever been in, with all that is known there.
+
+In the steady state one dictionary look-up an operator, ``position.next[(instruction, *slots)]``, does shape inference, promotion,
+validation and the cache key at once; only a transition never seen before is inferred.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .instruction import Inference, Instruction
+from .value import Aval
+
+__all__ = ["HARD_CAP", "SOFT_CAP", "State"]
+
+#: From this many operators on, a trace that repeats itself is cut at a multiple of its period ...
+SOFT_CAP = 256
+#: ... and one that does not repeat is cut here.
+HARD_CAP = 8192
+
+
+class State:
+    """A position in the trie, reached from ``parent`` by one instruction or by one new input.
+
+    Attributes:
+        next: ``(instruction, *slots)`` or an input's `Aval` -> the next state.
+        instruction: what led here; None for an input (and for the root).
+        slots: the instruction's input slots.
+        inference: the instruction's outputs.
+        aval, slot: aval and slot of the input or of the first output (what recording needs at once).
+        slot_count, float_count, int_count: how many slots and scalars the trace has here.
+        depth: how many instructions.
+        limit: the depth at which the trace is cut.
+        backwards: needed inputs (bits) -> `Backward` of the instruction here.
+        programs: (live slots, donated slots) -> compiled `Program` of the trace that ends here.
+        offsets: window of a storage -> the offsets it was seen with here (one that keeps changing becomes an input).
+    """
+
+    __slots__ = (
+        "next", "parent", "instruction", "slots", "inference", "aval", "slot", "slot_count", "float_count", "int_count", "depth", "limit",
+        "backwards", "programs", "offsets",
+    )  # fmt: skip
+
+    def __init__(self, parent: State | None, instruction: Instruction | None, slots: tuple[int, ...], inference: Inference | None,
+                 aval: Aval | None) -> None:  # fmt: skip
+        self.next: dict[Any, State] = {}
+        self.parent = parent
+        self.instruction = instruction
+        self.slots = slots
+        self.inference = inference
+        self.backwards: dict[int, Any] = {}
+        self.programs: dict[tuple, Any] = {}
+        self.offsets: dict[tuple, set[int]] = {}
+        if parent is None:
+            self.aval, self.slot = aval, -1
+            self.slot_count = self.float_count = self.int_count = self.depth = 0
+            self.limit = SOFT_CAP
+            return
+        self.aval = inference.outputs[0] if inference is not None and inference.outputs else aval
+        self.slot = parent.slot_count
+        self.slot_count = parent.slot_count + (1 if inference is None else len(inference.outputs))
+        self.float_count, self.int_count = parent.float_count, parent.int_count
+        self.depth, self.limit = parent.depth, parent.limit
+        if instruction is not None:
+            self.float_count += instruction.float_count
+            self.int_count += instruction.int_count
+            self.depth += 1
+            if self.depth == self.limit:
+                self.limit = self._next_limit()
+
+    def _next_limit(self) -> int:
+        """Where to cut, seen from a position at which the limit is reached: here when the trace is at a multiple of its period."""
+        if self.depth >= HARD_CAP:
+            return self.depth
+        period, start = period_of([state.instruction for state in self.path() if state.instruction is not None])
+        if period == 0:
+            return min(2 * self.depth, HARD_CAP)
+        return self.depth + -(self.depth - start) % period
+
+    @property
+    def is_full(self) -> bool:
+        """The trace has to be flushed before anything more is recorded."""
+        return self.depth >= self.limit
+
+    def path(self) -> list[State]:
+        """The states from the first one after the root to this one."""
+        states = []
+        state = self
+        while state.parent is not None:
+            states.append(state)
+            state = state.parent
+        return states[::-1]
+
+
+def period_of(sequence: list[Any]) -> tuple[int, int]:
+    """The smallest period of a sequence's tail, and where the periodic part starts: (0, 0) unless it covers two periods.
+
+    Computed from the border of the reversed sequence (Knuth-Morris-Pratt failure function), in linear time.
+    """
+    reverse = sequence[::-1]
+    failure = [0] * len(reverse)
+    best = (0, 0)
+    for end in range(1, len(reverse)):
+        matched = failure[end - 1]
+        while matched and reverse[end] is not reverse[matched]:
+            matched = failure[matched - 1]
+        failure[end] = matched + (reverse[end] is reverse[matched])
+        period = end + 1 - failure[end]
+        if end + 1 >= 2 * period and (end + 1) * 2 >= len(reverse):
+            best = (period, len(reverse) - end - 1)
+    return best

@@ -1,0 +1,59 @@
+"""Adam."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..tensors.tensor import Tensor
+from .optimizer import Check, RuleOptimizer
+
+__all__ = ["Adam", "MOMENT_CHECKS"]
+
+#: What Adam and its relatives check.
+MOMENT_CHECKS = (
+    Check("lr", "learning rate"),
+    Check("eps", "epsilon value"),
+    Check("betas.0", "beta parameter at index 0", below=1.0),
+    Check("betas.1", "beta parameter at index 1", below=1.0),
+    Check("weight_decay", "weight_decay value"),
+)
+
+
+class Adam(RuleOptimizer):
+    """Adam, arXiv:1412.6980 algorithm 1; ``amsgrad`` is arXiv:1904.09237, ``decoupled_weight_decay`` makes it AdamW."""
+
+    __module__ = "torch.optim.adam"
+    CHECKS = MOMENT_CHECKS
+    STATE = {"step": "count", "exp_avg": "mu", "exp_avg_sq": "nu", "max_exp_avg_sq": "nu_max"}
+    NUMBERS = ("lr", "betas", "eps", "weight_decay")
+    SWITCHES = ("maximize", "weight_decay", "amsgrad", "decoupled_weight_decay")
+
+    def __init__(
+        self, params: Any, lr: float | Tensor = 1e-3, betas: tuple[Any, Any] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
+        amsgrad: bool = False, *, foreach: bool | None = None, maximize: bool = False, capturable: bool = False, differentiable: bool = False,
+        fused: bool | None = None, decoupled_weight_decay: bool = False,
+    ) -> None:  # fmt: skip
+        defaults = {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad, "maximize": maximize, "foreach": foreach,
+            "capturable": capturable, "differentiable": differentiable, "fused": fused, "decoupled_weight_decay": decoupled_weight_decay,
+        }  # fmt: skip
+        if isinstance(betas[0], Tensor) != isinstance(betas[1], Tensor):
+            raise ValueError("betas must be either both floats or both Tensors")
+        super().__init__(params, defaults)
+
+    @classmethod
+    def state_keys(cls, on: Mapping[str, Any]) -> tuple[str, ...]:
+        return tuple(cls.STATE) if on["amsgrad"] else ("step", "exp_avg", "exp_avg_sq")
+
+    @staticmethod
+    def rule(t: Any, h: Any, on: Mapping[str, Any]) -> Any:
+        adam = t.scale_by_amsgrad(h) if on["amsgrad"] else t.scale_by_adam(*h["betas"], eps=h["eps"])
+        return decayed(t, h, on, adam)
+
+
+def decayed(t: Any, h: Any, on: Mapping[str, Any], scaled: Any) -> Any:
+    """The chain with weight decay before the scaling (L2) or behind it (decoupled, arXiv:1711.05101)."""
+    decay = [t.add_decayed_weights(h["weight_decay"])] if on["weight_decay"] else []
+    order = [scaled, *decay] if on.get("decoupled_weight_decay") else [*decay, scaled]
+    return t.chain(*order, t.scale(-h["lr"]))

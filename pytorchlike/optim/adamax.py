@@ -1,0 +1,35 @@
+"""Adam with the infinity norm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..tensors.tensor import Tensor
+from .adam import MOMENT_CHECKS, decayed
+from .optimizer import RuleOptimizer
+
+__all__ = ["Adamax"]
+
+
+class Adamax(RuleOptimizer):
+    """Adam with the infinity norm, arXiv:1412.6980 section 7.1."""
+
+    __module__ = "torch.optim.adamax"
+    CHECKS = MOMENT_CHECKS
+    STATE = {"step": "count", "exp_avg": "mu", "exp_inf": "nu"}
+    NUMBERS = ("lr", "betas", "eps", "weight_decay")
+
+    def __init__(
+        self, params: Any, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
+        foreach: bool | None = None, *, maximize: bool = False, differentiable: bool = False, capturable: bool = False,
+    ) -> None:  # fmt: skip
+        defaults = {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach, "maximize": maximize,
+            "differentiable": differentiable, "capturable": capturable,
+        }  # fmt: skip
+        super().__init__(params, defaults)
+
+    @staticmethod
+    def rule(t: Any, h: Any, on: Mapping[str, Any]) -> Any:
+        return decayed(t, h, on, t.scale_by_adamax(*h["betas"], eps=h["eps"]))

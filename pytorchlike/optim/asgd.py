@@ -1,0 +1,36 @@
+"""Averaged stochastic gradient descent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..tensors.tensor import Tensor
+from .optimizer import Check, RuleOptimizer
+
+__all__ = ["ASGD"]
+
+
+class ASGD(RuleOptimizer):
+    """Gradient descent that keeps the average of the parameters in ``state[p]["ax"]`` (Polyak and Juditsky 1992)."""
+
+    __module__ = "torch.optim.asgd"
+    CHECKS = (Check("lr", "learning rate"), Check("weight_decay", "weight_decay value"))
+    STATE = {"step": "count", "eta": "eta", "mu": "average_weight", "ax": "average"}
+    INITIAL = {"eta": "lr", "mu": 1.0}
+    SCALARS = frozenset({"step", "eta", "mu"})
+    NUMBERS = ("lr", "lambd", "alpha", "t0", "weight_decay")
+
+    def __init__(
+        self, params: Any, lr: float | Tensor = 1e-2, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6, weight_decay: float = 0,
+        foreach: bool | None = None, maximize: bool = False, differentiable: bool = False, capturable: bool = False,
+    ) -> None:  # fmt: skip
+        defaults = {
+            "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay, "foreach": foreach, "maximize": maximize,
+            "differentiable": differentiable, "capturable": capturable,
+        }  # fmt: skip
+        super().__init__(params, defaults)
+
+    @staticmethod
+    def rule(t: Any, h: Any, on: Mapping[str, Any]) -> Any:
+        return t.chain(*([t.add_decayed_weights(h["weight_decay"])] if on["weight_decay"] else []), t.averaged_sgd(h))

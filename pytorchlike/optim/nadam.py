@@ -1,0 +1,40 @@
+"""Adam with Nesterov momentum."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..tensors.tensor import Tensor
+from .adam import MOMENT_CHECKS, decayed
+from .optimizer import Check, RuleOptimizer
+
+__all__ = ["NAdam"]
+
+
+class NAdam(RuleOptimizer):
+    """Adam with Nesterov momentum and a momentum schedule (Dozat 2016)."""
+
+    __module__ = "torch.optim.nadam"
+    CHECKS = (*MOMENT_CHECKS, Check("momentum_decay", "momentum_decay value"))
+    STATE = {"step": "count", "mu_product": "mu_product", "exp_avg": "mu", "exp_avg_sq": "nu"}
+    INITIAL = {"mu_product": 1.0}
+    SCALARS = frozenset({"step", "mu_product"})
+    NUMBERS = ("lr", "betas", "eps", "weight_decay", "momentum_decay")
+    SWITCHES = ("maximize", "weight_decay", "decoupled_weight_decay")
+
+    def __init__(
+        self, params: Any, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
+        momentum_decay: float = 4e-3, decoupled_weight_decay: bool = False, *, foreach: bool | None = None, maximize: bool = False,
+        capturable: bool = False, differentiable: bool = False,
+    ) -> None:  # fmt: skip
+        defaults = {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay,
+            "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize, "foreach": foreach, "capturable": capturable,
+            "differentiable": differentiable,
+        }  # fmt: skip
+        super().__init__(params, defaults)
+
+    @staticmethod
+    def rule(t: Any, h: Any, on: Mapping[str, Any]) -> Any:
+        return decayed(t, h, on, t.scale_by_nadam(h))

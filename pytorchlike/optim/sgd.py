@@ -1,0 +1,57 @@
+"""Stochastic gradient descent."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+from ..tensors.tensor import Tensor
+from .optimizer import Check, RuleOptimizer
+
+__all__ = ["SGD"]
+
+
+class SGD(RuleOptimizer):
+    """Gradient descent with momentum, ``buffer = momentum * buffer + (1 - dampening) * grad``; the first gradient is not dampened."""
+
+    __module__ = "torch.optim.sgd"
+    CHECKS = (Check("lr", "learning rate"), Check("momentum", "momentum value"), Check("weight_decay", "weight_decay value"))
+    STATE = {"momentum_buffer": "trace"}
+    NUMBERS = ("lr", "momentum", "dampening", "weight_decay")
+    SWITCHES = ("maximize", "momentum", "dampening", "weight_decay", "nesterov")
+
+    def __init__(
+        self, params: Any, lr: float | Tensor = 1e-3, momentum: float = 0, dampening: float = 0, weight_decay: float | Tensor = 0,
+        nesterov: bool = False, *, maximize: bool = False, foreach: bool | None = None, differentiable: bool = False, fused: bool | None = None,
+    ) -> None:  # fmt: skip
+        defaults = {
+            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov, "maximize": maximize,
+            "foreach": foreach, "differentiable": differentiable, "fused": fused,
+        }  # fmt: skip
+        if nesterov and (momentum <= 0 or dampening != 0):
+            for check in self.CHECKS:
+                check(defaults[check.name])
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        super().__init__(params, defaults)
+
+    @classmethod
+    def state_keys(cls, on: Mapping[str, Any]) -> tuple[str, ...]:
+        return ("momentum_buffer",) if on["momentum"] else ()
+
+    def _init_state(self, param: Tensor, group: dict[str, Any], on: Mapping[str, Any]) -> dict[str, Hashable]:
+        if not on["momentum"]:
+            return {}
+        first = self.state[param].get("momentum_buffer") is None
+        super()._init_state(param, group, on)
+        return {"first": first} if on["dampening"] else {}
+
+    @staticmethod
+    def rule(t: Any, h: Any, on: Mapping[str, Any]) -> Any:
+        decay = [t.add_decayed_weights(h["weight_decay"])] if on["weight_decay"] else []
+        if not on["momentum"]:
+            momentum = []
+        elif on["dampening"]:
+            momentum = [t.dampened_trace(h["momentum"], h["dampening"], on["nesterov"], on["first"])]
+        else:
+            momentum = [t.trace(h["momentum"], on["nesterov"])]
+        return t.chain(*decay, *momentum, t.scale(-h["lr"]))

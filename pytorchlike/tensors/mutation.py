@@ -1,0 +1,95 @@
+"""Writing into a tensor: its checks, the new content of its storage, and what becomes of its place on the tape."""
+
+from __future__ import annotations
+
+from ..core.state import thread
+from ..graph.value import Value
+from . import layout, views
+from .tape import AccumulateGrad, Edge, connect
+from .tensor import MULTI_OUTPUT_VIEW, NO_GRAD_VIEW, UNTRACKED, Tensor, make_storage
+
+__all__ = ["check_writable", "check_writable_memory", "write_into"]
+
+_IS_A_LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
+_VIEW_OF_LEAF = "a view of a leaf Variable that requires grad is being used in an in-place operation."
+_OVERLAP = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor "
+    "before performing the operation."
+)
+_MULTI_VIEW = (
+    "Output {number} of {name} is a view and is being modified inplace. This view is the output of a function that returns multiple views. Such "
+    "functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one."
+)
+_NO_GRAD_VIEW = (
+    "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is ambiguous and "
+    "error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside the no_grad block "
+    "(if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
+)
+
+
+def check_writable_memory(tensor: Tensor) -> None:
+    """Refuse tensors of which several elements share a memory location.
+
+    Raises:
+        RuntimeError: torch's text.
+    """
+    if tensor._storage is not None and layout.has_internal_overlap(tensor._geometry.size, tensor._geometry.stride):
+        raise RuntimeError(_OVERLAP)
+
+
+def check_writable(tensor: Tensor, *, other_requires_grad: bool = False) -> None:
+    """Refuse in-place operators where torch does, before anything was changed.
+
+    Args:
+        other_requires_grad: another argument of the operator is on the tape.
+
+    Raises:
+        RuntimeError: a leaf that asks for a gradient, a view of one, a view that may not be written to, overlapping memory.
+    """
+    check_writable_memory(tensor)
+    if not thread.state.grad_enabled:
+        return
+    edge = tensor._current_edge()
+    base = tensor._base
+    if base is not None:
+        on_tape = edge is not None or base._edge is not None or other_requires_grad
+        if on_tape and tensor._flags & MULTI_OUTPUT_VIEW:
+            raise RuntimeError(_MULTI_VIEW.format(number=edge[1] if edge else 0, name=edge[0].name() if edge else "the view operator"))
+        if on_tape and tensor._flags & NO_GRAD_VIEW:
+            raise RuntimeError(_NO_GRAD_VIEW)
+        if base._edge is not None and type(base._edge[0]) is AccumulateGrad:
+            raise RuntimeError(_VIEW_OF_LEAF)
+    elif edge is not None and type(edge[0]) is AccumulateGrad:
+        raise RuntimeError(_IS_A_LEAF)
+
+
+def write_into(tensor: Tensor, value: Value, edge: Edge | None = None) -> None:
+    """Give a tensor new content; every alias sees it.
+
+    Args:
+        value: of the tensor's size and dtype.
+        edge: where the new content stands on the tape; None when it is not recorded.
+    """
+    storage = make_storage(tensor)
+    base, at = storage.base, tensor._geometry
+    tracked = not tensor._flags & UNTRACKED
+    base_tensor = tensor._base_tensor
+    old = storage.value
+    if at is base:
+        if value.aval.stride != old.aval.stride or value.origin is not None:
+            from .relayout import instruction
+
+            value = views.record(instruction(old.aval.stride), (value,))[0]
+        new_base = value
+    else:
+        new_base = views.write(old, base, at, value)
+    storage.replace(new_base, tracked=tracked)
+    if not thread.state.grad_enabled:
+        return
+    if base_tensor is None:
+        if edge is not None:
+            tensor._edge = edge
+    elif edge is not None or base_tensor._edge is not None:
+        needed = (base_tensor._edge is not None, edge is not None)
+        backward = views.write_backward(needed, old.aval, base, at, value.aval)
+        base_tensor._edge = (connect(backward, (base_tensor._edge, edge), (old, value), (new_base,)), 0)

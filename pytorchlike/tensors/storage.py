@@ -1,0 +1,122 @@
+"""`Storage`: the memory that a tensor and its views share, as one logical base value with a version counter."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from typing import Any
+
+import numpy as np
+
+from ..graph import recorder
+from ..graph.value import Value, constant
+from .geometry import Geometry, geometry
+from .layout import is_non_overlapping_and_dense
+
+__all__ = ["HostMemory", "Storage"]
+
+_ALIGNMENT = 64
+_next_address = itertools.count(1)
+
+
+class Storage:
+    """One base value, seen by one or more tensors through their geometries.
+
+    A tensor that was never viewed nor written to has none; it is made when it is needed.
+
+    Attributes:
+        value: the content, of the base tensor's shape.
+        base: how that shape lies in memory (dense, offset 0).
+        version: counts every change; a view's value read earlier is void when it moves on.
+        tracked: counts the changes that the tape must know of (not those through ``Tensor.data``).
+        host: the numpy memory that is the truth while somebody outside looks at it; see `HostMemory`.
+        resizable_bytes: None; sizes never change (``resize_`` makes another value).
+    """
+
+    __slots__ = ("value", "base", "version", "tracked", "host", "_address", "__weakref__")
+
+    def __init__(self, value: Value) -> None:
+        aval = value.aval
+        self.value = value
+        self.base = geometry(aval.size, aval.stride)
+        assert is_non_overlapping_and_dense(aval.size, aval.stride) or aval.numel == 0, "a storage's base is dense"
+        self.version = 0
+        self.tracked = 0
+        self.host: HostMemory | None = None
+        self._address = 0
+        value.origin = (self, 0)
+
+    @property
+    def address(self) -> int:
+        """A number that stands for the memory's address: the same for every alias, apart from every other storage's."""
+        if not self._address:
+            self._address = next(_next_address) << 40
+        return self._address
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the elements take."""
+        return self.value.aval.numel * self.value.aval.dtype.itemsize
+
+    def replace(self, value: Value, *, tracked: bool = True) -> None:
+        """Give the storage new content."""
+        self.version += 1
+        if tracked:
+            self.tracked += 1
+        self.value = value
+        value.origin = (self, self.tracked)
+        if self.host is not None:
+            self.host.write(np.asarray(recorder.materialise(value, "numpy shares the memory")))
+
+    def refresh(self) -> None:
+        """Pick up what numpy code may have written, while it still can; called before each read."""
+        host = self.host
+        assert host is not None
+        array, shared = host.read()
+        self.version += 1
+        self.value = constant(array.reshape(self.base.size) if self.base.is_contiguous else _logical(array, self.base), self.value.aval)
+        self.value.origin = (self, self.tracked)
+        if not shared:
+            self.host = None
+
+
+def _logical(memory: np.ndarray, base: Geometry) -> np.ndarray:
+    stride = [s * memory.itemsize for s in base.stride]
+    return np.ascontiguousarray(np.lib.stride_tricks.as_strided(memory, base.size, stride))
+
+
+class HostMemory:
+    """Numpy memory that tensors and numpy arrays share.
+
+    Whether somebody outside still sees it is told by the reference count of the array that owns the memory: every numpy view holds
+    its owner.
+
+    Args:
+        owner: the array that owns the memory.
+        memory: a flat view of the part that is the storage.
+        base: how the storage's base value lies in it.
+    """
+
+    __slots__ = ("owner", "memory", "base", "_always_shared")
+
+    def __init__(self, owner: np.ndarray, memory: np.ndarray, base: Geometry) -> None:
+        self.owner = owner
+        self.memory = memory
+        self.base = base
+        self._always_shared = owner.base is not None or memory.base is not owner
+
+    def read(self) -> tuple[np.ndarray, bool]:
+        """(a copy of the memory, whether somebody outside can still change it)."""
+        # the attribute, the flat view's base and the argument are ours
+        shared = self._always_shared or sys.getrefcount(self.owner) > 3
+        return np.array(self.memory), shared
+
+    def write(self, array: np.ndarray) -> None:
+        """Put an array of the base's shape into the memory."""
+        stride = [s * self.memory.itemsize for s in self.base.stride]
+        np.lib.stride_tricks.as_strided(self.memory, self.base.size, stride)[...] = array
+
+    def window(self, at: Geometry) -> np.ndarray:
+        """The memory as a numpy array of this geometry; shares it."""
+        stride = [s * self.memory.itemsize for s in at.stride]
+        return np.ndarray(at.size, self.memory.dtype, self.memory, at.offset * self.memory.itemsize, stride)

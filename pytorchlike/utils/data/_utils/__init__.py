@@ -1,0 +1,3 @@
+"""The parts of `DataLoader`, at the paths torch has them."""
+
+from . import collate, fetch, worker

@@ -1,0 +1,303 @@
+"""`DataLoader`: batches of a dataset.  They are made in the main process, whatever ``num_workers`` says."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import multiprocessing
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from multiprocessing.context import BaseContext
+from typing import Any, Generic, TypeVar
+
+import pytorchlike as torch
+
+from . import _utils
+from .dataset import Dataset, IterableDataset
+from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
+
+__all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
+
+T = TypeVar("T", covariant=True)
+default_collate = _utils.collate.default_collate
+default_convert = _utils.collate.default_convert
+get_worker_info = _utils.worker.get_worker_info
+#: Attributes that may not be set once the loader is made.
+_FIXED = frozenset({"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"})
+
+
+class _DatasetKind:
+    """Whether samples are found by index or come as a stream."""
+
+    Map = 0
+    Iterable = 1
+
+    @staticmethod
+    def create_fetcher(kind: int, dataset: Any, auto_collation: bool, collate_fn: Callable, drop_last: bool) -> Any:
+        fetcher = _utils.fetch._MapDatasetFetcher if kind == _DatasetKind.Map else _utils.fetch._IterableDatasetFetcher
+        return fetcher(dataset, auto_collation, collate_fn, drop_last)
+
+
+class _InfiniteConstantSampler(Sampler):
+    """The sampler of a stream: asks for the next one, without end."""
+
+    def __iter__(self) -> Iterator[None]:
+        return itertools.repeat(None)
+
+
+@functools.cache
+def _warn_workers() -> None:
+    warnings.warn(
+        "DataLoader(num_workers > 0): pytorchlike has no worker processes yet, so batches are made in the main process; their order is the same",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
+class DataLoader(Generic[T]):
+    """Iterates over the batches of a dataset, with torch's arguments.
+
+    Args:
+        num_workers: accepted; batches are made in the main process, and a warning says so once.
+        pin_memory: accepted; JAX chooses the memory from which it copies to a device.
+    """
+
+    __module__ = "torch.utils.data.dataloader"
+
+    dataset: Dataset[T]
+    batch_size: int | None
+    num_workers: int
+    pin_memory: bool
+    drop_last: bool
+    timeout: float
+    sampler: Sampler | Iterable
+    pin_memory_device: str
+    prefetch_factor: int | None
+    _iterator: _BaseDataLoaderIter | None
+    __initialized = False
+
+    def __init__(
+        self,
+        dataset: Dataset[T],
+        batch_size: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Sampler | Iterable | None = None,
+        batch_sampler: Sampler[list] | Iterable[list] | None = None,
+        num_workers: int = 0,
+        collate_fn: Callable | None = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Callable[[int], None] | None = None,
+        multiprocessing_context: Any = None,
+        generator: Any = None,
+        *,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
+    ) -> None:
+        self._check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
+        self.dataset = dataset
+        self.num_workers = num_workers
+        self.prefetch_factor = 2 if num_workers > 0 and prefetch_factor is None else prefetch_factor
+        self.pin_memory = pin_memory
+        self.pin_memory_device = pin_memory_device
+        self.timeout = timeout
+        self.worker_init_fn = worker_init_fn
+        self.multiprocessing_context = multiprocessing_context
+        self.in_order = in_order
+        self._dataset_kind = _DatasetKind.Iterable if isinstance(dataset, IterableDataset) else _DatasetKind.Map
+        if self._dataset_kind == _DatasetKind.Iterable:
+            self._check_stream(shuffle, sampler, batch_sampler)
+        elif shuffle is not None:
+            shuffle = bool(shuffle)
+        if sampler is not None and shuffle:
+            raise ValueError("sampler option is mutually exclusive with shuffle")
+        if batch_sampler is not None:
+            if batch_size != 1 or shuffle or sampler is not None or drop_last:
+                raise ValueError("batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last")
+            batch_size, drop_last = None, False
+        elif batch_size is None and drop_last:
+            raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
+        if sampler is None:
+            if self._dataset_kind == _DatasetKind.Iterable:
+                sampler = _InfiniteConstantSampler()
+            elif shuffle:
+                sampler = RandomSampler(dataset, generator=generator)  # type: ignore[arg-type]
+            else:
+                sampler = SequentialSampler(dataset)  # type: ignore[arg-type]
+        if batch_size is not None and batch_sampler is None:
+            batch_sampler = BatchSampler(sampler, batch_size, drop_last)
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+        self.sampler = sampler
+        self.batch_sampler = batch_sampler
+        self.generator = generator
+        if collate_fn is None:
+            collate_fn = default_collate if self._auto_collation else default_convert
+        self.collate_fn = collate_fn
+        self.persistent_workers = persistent_workers
+        self.__initialized = True
+        self._IterableDataset_len_called: int | None = None
+        self._iterator = None
+
+    @staticmethod
+    def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None, persistent_workers: bool) -> None:
+        if num_workers < 0:
+            raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
+        if timeout < 0:
+            raise ValueError("timeout option should be non-negative")
+        if num_workers == 0 and prefetch_factor is not None:
+            raise ValueError(
+                "prefetch_factor option could only be specified in multiprocessing."
+                "let num_workers > 0 to enable multiprocessing, otherwise set prefetch_factor to None."
+            )
+        if prefetch_factor is not None and prefetch_factor < 0:
+            raise ValueError("prefetch_factor option should be non-negative")
+        if persistent_workers and num_workers == 0:
+            raise ValueError("persistent_workers option needs num_workers > 0")
+
+    @staticmethod
+    def _check_stream(shuffle: Any, sampler: Any, batch_sampler: Any) -> None:
+        for name, value, allowed in (
+            ("shuffle", shuffle, (False, None)),
+            ("sampler", sampler, (None,)),
+            ("batch_sampler", batch_sampler, (None,)),
+        ):
+            if not any(value is choice for choice in allowed):
+                raise ValueError(f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value}")
+
+    @property
+    def multiprocessing_context(self) -> BaseContext | None:
+        """Kept for programs that read it; there are no worker processes."""
+        return self.__multiprocessing_context
+
+    @multiprocessing_context.setter
+    def multiprocessing_context(self, context: Any) -> None:
+        if context is not None:
+            if self.num_workers == 0:
+                raise ValueError(
+                    f"multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got num_workers={self.num_workers}"
+                )
+            if isinstance(context, str):
+                methods = multiprocessing.get_all_start_methods()
+                if context not in methods:
+                    raise ValueError(
+                        f"multiprocessing_context option should specify a valid start method in {methods!r}, "
+                        f"but got multiprocessing_context={context!r}"
+                    )
+                context = multiprocessing.get_context(context)
+            if not isinstance(context, BaseContext):
+                raise TypeError(
+                    "multiprocessing_context option should be a valid context object or a string specifying the start method, "
+                    f"but got multiprocessing_context={context}"
+                )
+        self.__multiprocessing_context = context
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self.__initialized and name in _FIXED:
+            raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
+        super().__setattr__(name, value)
+
+    def _get_iterator(self) -> _BaseDataLoaderIter:
+        if self.num_workers > 0:
+            _warn_workers()
+        return _SingleProcessDataLoaderIter(self)
+
+    def __iter__(self) -> _BaseDataLoaderIter:
+        if self.persistent_workers and self.num_workers > 0:  # one iterator for all epochs: it draws its seed once
+            if self._iterator is None:
+                self._iterator = self._get_iterator()
+            else:
+                self._iterator._reset(self)
+            return self._iterator
+        return self._get_iterator()
+
+    @property
+    def _auto_collation(self) -> bool:
+        return self.batch_sampler is not None
+
+    @property
+    def _index_sampler(self) -> Any:
+        return self.batch_sampler if self._auto_collation else self.sampler
+
+    def __len__(self) -> int:
+        if self._dataset_kind == _DatasetKind.Map:
+            return len(self._index_sampler)
+        # A stream may have another length than it says: the iterator warns when it turns out so.
+        length = self._IterableDataset_len_called = len(self.dataset)  # type: ignore[arg-type]
+        if self.batch_size is not None:
+            full, rest = divmod(length, self.batch_size)
+            length = full if self.drop_last or not rest else full + 1
+        return length
+
+    def check_worker_number_rationality(self) -> None:
+        """Nothing to check: no processes are started."""
+
+
+class _BaseDataLoaderIter:
+    """One pass over a loader's batches."""
+
+    def __init__(self, loader: DataLoader) -> None:
+        self._dataset = loader.dataset
+        self._dataset_kind = loader._dataset_kind
+        self._auto_collation = loader._auto_collation
+        self._drop_last = loader.drop_last
+        self._index_sampler = loader._index_sampler
+        self._collate_fn = loader.collate_fn
+        self._num_workers = loader.num_workers
+        if loader.pin_memory and not torch.cuda.is_available():
+            warnings.warn(
+                "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.", stacklevel=4
+            )
+        self._base_seed = draw_seed(loader.generator)  # the workers' seed: drawn, since torch draws it
+        self._reset(loader)
+
+    def __iter__(self) -> _BaseDataLoaderIter:
+        return self
+
+    def _reset(self, loader: DataLoader) -> None:
+        self._sampler_iter = iter(self._index_sampler)
+        self._num_yielded = 0
+        self._IterableDataset_len_called = loader._IterableDataset_len_called
+
+    def _next_index(self) -> Any:
+        return next(self._sampler_iter)
+
+    def _next_data(self) -> Any:
+        raise NotImplementedError
+
+    def __next__(self) -> Any:
+        from ...graph.recorder import step_boundary
+
+        step_boundary("DataLoader")
+        data = self._next_data()
+        self._num_yielded += 1
+        expected = self._IterableDataset_len_called
+        if self._dataset_kind == _DatasetKind.Iterable and expected is not None and self._num_yielded > expected:
+            warnings.warn(
+                f"Length of IterableDataset {self._dataset} was reported to be {expected}(when accessing len(dataloader)), "
+                f"but {self._num_yielded} samples have been fetched. ",
+                stacklevel=2,
+            )
+        return data
+
+    def __len__(self) -> int:
+        return len(self._index_sampler)
+
+    def __getstate__(self) -> Any:
+        raise NotImplementedError("{} cannot be pickled", type(self).__name__)
+
+
+class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
+    """Batches made where they are asked for."""
+
+    def _reset(self, loader: DataLoader) -> None:
+        super()._reset(loader)
+        self._dataset_fetcher = _DatasetKind.create_fetcher(
+            self._dataset_kind, self._dataset, self._auto_collation, self._collate_fn, self._drop_last
+        )
+
+    def _next_data(self) -> Any:
+        return self._dataset_fetcher.fetch(self._next_index())

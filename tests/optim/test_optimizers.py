@@ -1,0 +1,325 @@
+"""Optimizers against torch's: the pure update, then the public class."""
+
+import copy
+import inspect
+import pickle
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch as theirs
+
+import pytorchlike as ours
+import pytorchlike.optim as ours_optim
+from pytorchlike.optim import Optimizer
+
+from .optimizers import OPTIMIZERS, REFUSED
+
+NAMES = sorted({name for name, _ in OPTIMIZERS})
+SHAPES = {"matrix": (3, 4), "vector": (5,), "scalar": ()}
+ids = [f"{name}-{'-'.join(map(str, kwargs)) or 'defaults'}" for name, kwargs in OPTIMIZERS]
+
+
+def gradients(steps, dtype=np.float32, seed=0):
+    """Gradients that change sign, vanish at some places and differ in size."""
+    random = np.random.default_rng(seed)
+    for _ in range(steps):
+        yield [np.asarray(random.normal(size=shape) * random.choice([0, 1e-3, 1, 1, 10], size=shape)).astype(dtype) for shape in SHAPES.values()]
+
+
+def start(dtype=np.float32):
+    random = np.random.default_rng(1)
+    return [np.asarray(random.normal(size=shape)).astype(dtype) for shape in SHAPES.values()]
+
+
+
+def first_states(cls, params, group, on):
+    states = []
+    for p in params:
+        state = {}
+        for key in cls.state_keys(on):
+            initial = cls.INITIAL.get(key, 0.0)
+            value = group[initial] if isinstance(initial, str) else initial
+            state[key] = jnp.full((), value, jnp.float32) if key in cls.SCALARS else jnp.full(p.shape, value, p.dtype)
+        states.append(state)
+    return states
+
+
+@pytest.mark.parametrize(("name", "kwargs"), OPTIMIZERS, ids=ids)
+def test_pure_update_follows_torch_for_50_steps_and_is_traced_once(name, kwargs):
+    cls = getattr(ours_optim, name)
+    reference = [theirs.nn.Parameter(theirs.from_numpy(a.copy())) for a in start()]
+    optimizer = getattr(theirs.optim, name)(reference, **kwargs)
+    group = optimizer.param_groups[0]
+    on = cls.switches(group)
+    traces = []
+
+    with jax.enable_x64(True):
+        params = [jnp.asarray(a) for a in start()]
+        states = first_states(cls, params, group, on)
+
+        def update(first, hypers, params, grads, states):
+            traces.append(first)
+            return cls.update({**on, "first": first}, hypers, params, grads, states)
+
+        step = jax.jit(update, static_argnums=0)
+        for i, grads in enumerate(gradients(50)):
+            group["lr"] = optimizer.defaults["lr"] * (1 + 0.5 * np.cos(i))
+            for p, g in zip(reference, grads):
+                p.grad = theirs.from_numpy(g)
+            optimizer.step()
+            hypers = {key: np.float64(value) for key, value in cls.numbers(group).items()}
+            params, states = step(bool(on.get("dampening")) and i == 0, hypers, params, [jnp.asarray(g) for g in grads], states)
+    assert len(traces) == (2 if on.get("dampening") else 1)
+    for mine, wanted in zip(params, reference):
+        assert mine.dtype == jnp.float32
+        np.testing.assert_allclose(np.asarray(mine), wanted.detach().numpy(), rtol=2e-6, atol=2e-6)
+    for mine, wanted in zip(states, (optimizer.state[p] for p in reference)):
+        assert list(mine) == list(wanted)
+        for key in mine:
+            np.testing.assert_allclose(np.asarray(mine[key]), wanted[key].numpy(), rtol=1e-5, atol=1e-6, err_msg=key)
+
+
+def run(library, name, kwargs, steps=3, dtype="float32"):
+    params = [library.nn.Parameter(library.tensor(a.tolist(), dtype=getattr(library, dtype))) for a in start()]
+    optimizer = getattr(library.optim, name)(params, **kwargs)
+    for grads in gradients(steps):
+        for p, g in zip(params, grads):
+            p.grad = library.tensor(g.tolist(), dtype=p.dtype)
+        optimizer.step()
+    return params, optimizer
+
+
+def numbers(tensor):
+    return np.asarray(tensor.detach().tolist())
+
+
+def check_close(mine, wanted, tolerance=2e-6):
+    assert str(mine.dtype) == str(wanted.dtype) and tuple(mine.shape) == tuple(wanted.shape)
+    np.testing.assert_allclose(numbers(mine), numbers(wanted), rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize(("name", "kwargs"), OPTIMIZERS, ids=ids)
+def test_steps_states_and_repr(name, kwargs):
+    (mine, my_optimizer), (wanted, their_optimizer) = run(ours, name, kwargs), run(theirs, name, kwargs)
+    for a, b in zip(mine, wanted):
+        check_close(a, b)
+        assert list(my_optimizer.state[a]) == list(their_optimizer.state[b])
+        for key, value in their_optimizer.state[b].items():
+            check_close(my_optimizer.state[a][key], value, 1e-5)
+    assert repr(my_optimizer) == repr(their_optimizer)
+    assert my_optimizer.defaults == their_optimizer.defaults
+    my_state, their_state = my_optimizer.state_dict(), their_optimizer.state_dict()
+    assert my_state["param_groups"] == their_state["param_groups"]
+    assert my_state["state"].keys() == their_state["state"].keys()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_signatures(name):
+    mine, wanted = (inspect.signature(getattr(library.optim, name).__init__) for library in (ours, theirs))
+    assert [(p.name, p.kind, p.default) for p in mine.parameters.values()] == [(p.name, p.kind, p.default) for p in wanted.parameters.values()]
+
+
+@pytest.mark.parametrize(("name", "kwargs"), [(name, kwargs) for name, cases in REFUSED.items() for kwargs in cases], ids=str)
+def test_refused_arguments(name, kwargs):
+    def outcome(library):
+        try:
+            getattr(library.optim, name)([library.nn.Parameter(library.ones(2))], **kwargs)
+        except Exception as error:
+            return type(error), str(error)
+
+    assert outcome(ours) == outcome(theirs) != None  # noqa: E711
+
+
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16", "float16", "complex64"])
+@pytest.mark.parametrize("name", ["SGD", "Adam", "Adagrad", "Rprop"])
+def test_other_dtypes(name, dtype):
+    kwargs = {"momentum": 0.9} if name == "SGD" else {}
+    mine, wanted = run(ours, name, kwargs, dtype=dtype)[0], run(theirs, name, kwargs, dtype=dtype)[0]
+    for a, b in zip(mine, wanted):
+        check_close(a, b, {"float64": 1e-12, "bfloat16": 2e-2, "float16": 2e-3, "complex64": 1e-5}[dtype])
+
+
+def parameters(library, n=2):
+    return [library.nn.Parameter(library.ones(2)) for _ in range(n)]
+
+
+GROUPS = [
+    lambda library, p: p[0],
+    lambda library, p: [],
+    lambda library, p: [1],
+    lambda library, p: [{"params": []}],
+    lambda library, p: [{"params": p[0], "lr": 0.1}, {"params": [p[1]]}],
+    lambda library, p: [{"lr": 1}],
+    lambda library, p: iter(p),
+    lambda library, p: [{"params": {p[0]}}],
+    lambda library, p: [p[0] * 2],
+    lambda library, p: [("a", p[0]), ("b", p[1])],
+    lambda library, p: [("a", p[0]), p[1]],
+    lambda library, p: [p[0], ("a", p[1])],
+    lambda library, p: [{"params": [("a", p[0])]}, {"params": [p[1]]}],
+    lambda library, p: [{"params": [p[0]]}, {"params": [("a", p[1])]}],
+    lambda library, p: [p[0], p[0]],
+    lambda library, p: [{"params": p[0]}, {"params": p[0]}],
+]
+
+
+@pytest.mark.parametrize("case", range(len(GROUPS)))
+def test_parameter_groups(case):
+    def outcome(library):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                optimizer = library.optim.SGD(GROUPS[case](library, parameters(library)), lr=0.5)
+                result = repr(optimizer), [len(group["params"]) for group in optimizer.param_groups], optimizer.state_dict()
+            except Exception as error:
+                result = type(error), str(error)
+        return result, [str(w.message) for w in caught]
+
+    assert outcome(ours) == outcome(theirs)
+
+
+def test_add_param_group_and_load_errors():
+    def outcomes(library):
+        optimizer = library.optim.SGD(parameters(library), lr=0.5)
+        cases = [
+            lambda: optimizer.add_param_group(1),
+            lambda: optimizer.add_param_group({"params": parameters(library), "own": 2}),
+            lambda: optimizer.load_state_dict({"state": {}, "param_groups": []}),
+            lambda: library.optim.SGD(parameters(library, 1)).load_state_dict(library.optim.SGD(parameters(library, 2)).state_dict()),
+            lambda: library.optim.Optimizer(parameters(library), {}).step(),
+        ]
+        for case in cases:
+            try:
+                yield case(), repr(optimizer)
+            except Exception as error:
+                yield type(error), str(error)
+
+    assert list(outcomes(ours)) == list(outcomes(theirs))
+
+
+def test_hooks():
+    def calls(library):
+        optimizer = library.optim.SGD(parameters(library), lr=0.5)
+        seen = []
+        handles = [
+            optimizer.register_step_pre_hook(lambda o, args, kwargs: seen.append(("pre", o is optimizer, len(args), kwargs))),
+            optimizer.register_step_post_hook(lambda o, args, kwargs: seen.append(("post", o is optimizer, len(args), kwargs))),
+            optimizer.register_state_dict_pre_hook(lambda o: seen.append("state pre")),
+            optimizer.register_state_dict_post_hook(lambda o, state: {**state, "extra": 1}),
+            optimizer.register_load_state_dict_pre_hook(lambda o, state: seen.append(("load pre", sorted(state)))),
+            optimizer.register_load_state_dict_post_hook(lambda o: seen.append("load post")),
+            library.optim.optimizer.register_optimizer_step_post_hook(lambda o, args, kwargs: seen.append("everywhere")),
+        ]
+        seen.append(optimizer.step(lambda: 5))
+        state = optimizer.state_dict()
+        seen.append(sorted(state))
+        optimizer.load_state_dict(state)
+        for handle in handles:
+            handle.remove()
+        optimizer.step()
+        seen.append(sorted(optimizer.state_dict()))
+        optimizer.register_step_pre_hook(lambda *_: 3)
+        with pytest.raises(RuntimeError, match=r"must return None or a tuple of \(new_args, new_kwargs\), but got 3\."):
+            optimizer.step()
+        return seen
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert calls(ours) == calls(theirs)
+
+
+def test_own_optimizers_get_hooks_and_state():
+    class Own(ours.optim.Optimizer):
+        def __init__(self, params, lr):
+            super().__init__(params, {"lr": lr})
+
+        def step(self, closure=None):
+            for group in self.param_groups:
+                for p in group["params"]:
+                    self.state[p]["calls"] = self.state[p].get("calls", 0) + 1
+
+    params = parameters(ours)
+    optimizer = Own(params, 0.1)
+    seen = []
+    optimizer.register_step_post_hook(lambda *_: seen.append(1))
+    optimizer.step()
+    assert seen == [1] and optimizer.state_dict()["state"] == {0: {"calls": 1}, 1: {"calls": 1}}
+
+
+def test_zero_grad_and_parameters_without_gradient():
+    p, q = parameters(ours)
+    optimizer = ours.optim.Adam([p, q], lr=0.1)
+    p.grad = ours.ones(2)
+    optimizer.step()
+    assert q not in optimizer.state and q.tolist() == [1.0, 1.0]
+    grad = p.grad
+    optimizer.zero_grad(set_to_none=False)
+    assert p.grad is grad and grad.tolist() == [0.0, 0.0]
+    optimizer.zero_grad()
+    assert p.grad is None
+
+
+def test_states_move_between_the_libraries():
+    (mine, my_optimizer), (wanted, their_optimizer) = run(ours, "Adam", {"amsgrad": True}), run(theirs, "Adam", {"amsgrad": True})
+    given = their_optimizer.state_dict()
+    given["state"] = {i: {key: ours.tensor(value.tolist(), dtype=getattr(ours, str(value.dtype)[6:])) for key, value in s.items()} for i, s in given["state"].items()}
+    fresh = ours.optim.Adam(mine, lr=1.0)
+    fresh.load_state_dict(given)
+    assert fresh.param_groups[0]["lr"] == 1e-3 and fresh.param_groups[0]["amsgrad"] is True
+    for p in mine:
+        for key, value in my_optimizer.state[p].items():
+            check_close(fresh.state[p][key], value, 1e-5)
+    fresh.step()
+
+
+def test_tensor_learning_rates():
+    mine, wanted = (run(library, "SGD", {"lr": library.tensor(0.25), "momentum": 0.5}) for library in (ours, theirs))
+    for a, b in zip(mine[0], wanted[0]):
+        check_close(a, b)
+    for library in (ours, theirs):
+        with pytest.raises(ValueError, match="Tensor lr must be 1-element"):
+            library.optim.SGD(parameters(library), lr=library.tensor([1.0, 2.0]))
+
+
+def test_copies_and_pickles():
+    params, optimizer = run(ours, "Adam", {})
+    for other in (copy.deepcopy(optimizer), pickle.loads(pickle.dumps(optimizer))):
+        assert repr(other) == repr(optimizer)
+        assert [list(s) for s in other.state.values()] == [list(s) for s in optimizer.state.values()]
+        assert all(name in vars(other) for name in Optimizer._HOOKS)
+
+
+def test_aliases_of_parameters_and_states_see_a_step():
+    p = parameters(ours, 1)[0]
+    alias = p.detach()
+    optimizer = ours.optim.SGD([p], lr=0.5, momentum=0.9)
+    for _ in range(2):
+        p.grad = ours.ones(2)
+        optimizer.step()
+        buffer = optimizer.state[p]["momentum_buffer"]
+    assert alias.tolist() == p.tolist()
+    p.grad = ours.ones(2)
+    optimizer.step()
+    assert optimizer.state[p]["momentum_buffer"] is buffer
+
+
+def test_the_second_step_and_a_new_learning_rate_compile_nothing():
+    from pytorchlike.graph import counters
+
+    p = parameters(ours, 1)[0]
+    optimizer = ours.optim.AdamW([p], lr=0.5)
+
+    def step(lr):
+        optimizer.param_groups[0]["lr"] = lr
+        optimizer.zero_grad()
+        (p * p).sum().backward()
+        optimizer.step()
+
+    step(0.1)
+    before = counters.compilations()
+    step(0.2)
+    step(0.3)
+    assert counters.compilations() == before

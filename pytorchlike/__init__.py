@@ -78,6 +78,7 @@ from .version import __version__
 from . import autograd  # isort: skip
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from .autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
+from .random import default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
 contiguous_format, channels_last, channels_last_3d, preserve_format = _memory_formats.values()
 

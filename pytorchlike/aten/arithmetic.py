@@ -128,23 +128,33 @@ def _(g, self):
     return g * jnp.conj(self)
 
 
-@_float_binary("div.Tensor(Tensor self, Tensor other) -> Tensor", aliases=("divide", "true_divide"))
-@rounded_once
-def div(self, other):
-    """``self / other``, always in floating point."""
-    return self / other
+def _quotient_gradient(g, self, other):
+    return -g * jnp.conj((self / other) / other)
 
 
-@div.grad("self")
-@rounded_once
-def _(g, other):
-    return g / jnp.conj(other)
+def _declare_division(overload, other_type, aliases):
+    @_float_binary(f"div.{overload}(Tensor self, {other_type} other) -> Tensor", aliases=aliases)
+    @rounded_once
+    def div(self, other):
+        """``self / other``, always in floating point."""
+        return self / other
+
+    @div.grad("self")
+    @rounded_once
+    def _(g, other):
+        return g / jnp.conj(other)
+
+    return div
+
+
+div = _declare_division("Tensor", "Tensor", ("divide", "true_divide"))
+div_scalar = _declare_division("Scalar", "Scalar", ("divide",))
 
 
 @div.grad("other")
 @rounded_once
 def _(g, self, other):
-    return -g * jnp.conj((self / other) / other)
+    return _quotient_gradient(g, self, other)
 
 
 def _floor_quotient(a, b):
@@ -159,61 +169,52 @@ def _floor_quotient(a, b):
     return jnp.where(b == 0, a / b, jnp.where(quotient == 0, jnp.copysign(0.0, a / b).astype(a.dtype), down))
 
 
-def _integer_trunc(a, b):
-    a, b = jnp.broadcast_arrays(a, jnp.asarray(b, a.dtype))
-    return lax.div(a, b)
-
-
 def _trunc_quotient(a, b):
-    return jnp.trunc(a / b) if category(a) == FLOATING else _integer_trunc(a, b)
+    return jnp.trunc(a / b) if category(a) == FLOATING else lax.div(*jnp.broadcast_arrays(a, jnp.asarray(b, a.dtype)))
 
 
-@_binary("div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", aliases=("divide",))
-@rounded_once
-def div_mode(self, other, rounding_mode):
-    """The quotient rounded: ``"floor"`` down, ``"trunc"`` towards zero, None not at all.  Grad: 0 where it is rounded."""
-    if rounding_mode is None:
-        return jnp.true_divide(*(x.astype(jnp.float32) if category(x) <= INTEGRAL else x for x in (self, other)))
-    return (_floor_quotient if rounding_mode == "floor" else _trunc_quotient)(self, other)
+def _by_integer_zero(self, other):
+    """Which elements divide integers by zero."""
+    return False if max(category(self), category(other)) > INTEGRAL else other == 0
 
 
-@div_mode.grad("self")
-@rounded_once
-def _(g, other, rounding_mode):
-    return g / jnp.conj(other) if rounding_mode is None else jnp.zeros_like(g)
+def _declare_rounded_division(overload, other_type):
+    @_binary(f"div.{overload}(Tensor self, {other_type} other, *, str? rounding_mode) -> Tensor", aliases=("divide",))
+    @rounded_once
+    def div_mode(self, other, rounding_mode):
+        """The quotient rounded: ``"floor"`` down, ``"trunc"`` towards zero, None not at all.  Grad: 0 where it is rounded."""
+        if rounding_mode is None:
+            return jnp.true_divide(*(x.astype(jnp.float32) if category(x) <= INTEGRAL else x for x in (self, other)))
+        return (_floor_quotient if rounding_mode == "floor" else _trunc_quotient)(self, other)
+
+    @div_mode.grad("self")
+    @rounded_once
+    def _(g, other, rounding_mode):
+        return g / jnp.conj(other) if rounding_mode is None else jnp.zeros_like(g)
+
+    @div_mode.check
+    def _(self, other, rounding_mode):
+        if rounding_mode not in (None, "floor", "trunc"):
+            raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
+        highest = max((self, other), key=category)
+        if rounding_mode is not None and category(highest) in (BOOL, COMPLEX):
+            raise not_implemented(f"div_{rounding_mode}_cpu", highest)
+
+    @div_mode.data_check(RuntimeError, "ZeroDivisionError")
+    def _(self, other, rounding_mode):
+        return False if rounding_mode is None else _by_integer_zero(self, other)
+
+    return div_mode
+
+
+div_mode = _declare_rounded_division("Tensor_mode", "Tensor")
+div_scalar_mode = _declare_rounded_division("Scalar_mode", "Scalar")
 
 
 @div_mode.grad("other")
 @rounded_once
 def _(g, self, other, rounding_mode):
-    return -g * jnp.conj((self / other) / other) if rounding_mode is None else jnp.zeros_like(g)
-
-
-@div_mode.check
-def _(self, other, rounding_mode):
-    if rounding_mode not in (None, "floor", "trunc"):
-        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
-    if rounding_mode is not None:
-        _refuse(f"div_{rounding_mode}_cpu", self, other)
-
-
-def _refuse(kernel, self, other):
-    """Raise for the dtypes for which the rounding operators have no kernel."""
-    highest = max((self, other), key=category)
-    if category(highest) in (BOOL, COMPLEX):
-        raise not_implemented(kernel, highest)
-
-
-def _by_integer_zero(self, other, *rest):
-    """Which elements divide integers by zero."""
-    if max(category(self), category(other)) > INTEGRAL:
-        return False
-    return other == 0
-
-
-@div_mode.data_check(RuntimeError, "ZeroDivisionError")
-def _(self, other, rounding_mode):
-    return False if rounding_mode is None else _by_integer_zero(self, other)
+    return _quotient_gradient(g, self, other) if rounding_mode is None else jnp.zeros_like(g)
 
 
 @_binary("floor_divide(Tensor self, Tensor other) -> Tensor")
@@ -266,7 +267,7 @@ def _(g, self, other):
 
 for _operator, _kernel in ((floor_divide, "div_floor_cpu"), (remainder, "remainder_cpu"), (fmod, "fmod_cpu")):
     supports(_operator, _kernel, INTEGRAL, FLOATING)
-    _operator.data_check(RuntimeError, "ZeroDivisionError")(lambda self, other: _by_integer_zero(self, other))
+    _operator.data_check(RuntimeError, "ZeroDivisionError")(_by_integer_zero)
 
 
 @op("gcd(Tensor self, Tensor other) -> Tensor", promote=Promote.DEFAULT, forms=ALL_FORMS, differentiable=False)

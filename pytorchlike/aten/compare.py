@@ -197,28 +197,31 @@ supports(bitwise_right_shift, "rshift_cpu", INTEGRAL)
 
 
 # ---------------------------------------------------------------------- choosing by a condition
-@op("where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", promote=Promote.DEFAULT, promoted=("self", "other"),
-    forms=FUNCTION | METHOD | OUT)  # fmt: skip
-def where(condition, self, other):
-    """Elements of ``self`` where the condition holds, of ``other`` elsewhere."""
-    return jnp.where(condition != 0, self, other)
+def _declare_where(overload, self_type, other_type):
+    @op(f"where.{overload}(Tensor condition, {self_type} self, {other_type} other) -> Tensor", promote=Promote.DEFAULT,
+        promoted=("self", "other"), forms=FUNCTION | METHOD | OUT)  # fmt: skip
+    def where(condition, self, other):
+        """Elements of ``self`` where the condition holds, of ``other`` elsewhere."""
+        return jnp.where(condition != 0, self, other)
+
+    if self_type == "Tensor":
+        where.grad("self")(lambda g, condition: jnp.where(condition != 0, g, 0))
+    if other_type == "Tensor":
+        where.grad("other")(lambda g, condition: jnp.where(condition != 0, 0, g))
+
+    @where.check
+    def _(condition, self, other):
+        if condition.dtype not in (bool, jnp.uint8):
+            name = scalar_type_name(from_numpy(condition.dtype))
+            raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {name}")
+
+    return where
 
 
-@where.grad("self")
-def _(g, condition):
-    return jnp.where(condition != 0, g, 0)
-
-
-@where.grad("other")
-def _(g, condition):
-    return jnp.where(condition != 0, 0, g)
-
-
-@where.check
-def _(condition, self, other):
-    if condition.dtype not in (bool, jnp.uint8):
-        name = scalar_type_name(from_numpy(condition.dtype))
-        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {name}")
+where = _declare_where("self", "Tensor", "Tensor")
+where_scalar_other = _declare_where("ScalarOther", "Tensor", "Scalar")
+where_scalar_self = _declare_where("ScalarSelf", "Scalar", "Tensor")
+where_scalars = _declare_where("Scalar", "Scalar", "Scalar")
 
 
 def _check_mask(self, mask):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+import jax
 import jax.numpy as jnp
 import jax.scipy.linalg as jsl
 import numpy as np
@@ -15,8 +16,8 @@ from jax import lax
 from ..core.dims import wrap_dim, wrap_dims
 from ..dispatch.registry import FUNCTION, METHOD, OUT, op
 from .matmul import adjoint, check_broadcast, multiply
-from .norm import check_norm_dtypes, check_vector_norm, vector_norm_gradient, vector_norm_of
 from .reduce import is_complex, is_integral, scalar_type, widened
+from .vector_norm import check_norm_dtypes, check_vector_norm, vector_norm_gradient, vector_norm_of
 
 _FUNCTION = FUNCTION | OUT
 _FORMS = FUNCTION | METHOD | OUT
@@ -74,6 +75,13 @@ def _matrix_norm(self, ord, dim, keepdim, dtype):
     return (jnp.expand_dims(out, sorted(axes)) if keepdim else out).astype(jnp.finfo(kind).dtype)
 
 
+def _matrix_norm_gradient(g, self, result, ord, dim, keepdim, dtype):
+    """The gradient of `_matrix_norm`; the Frobenius norm's is 0 at 0."""
+    if ord in ("fro", None):
+        return vector_norm_gradient(g, self, result, 2, dim, keepdim)
+    return jax.vjp(lambda x: _matrix_norm(x, ord, dim, keepdim, dtype), self)[1](g)[0].conj()
+
+
 def _check_matrix_norm(self, ord, dim, dtype) -> None:
     check_norm_dtypes("linalg.matrix_norm", self, dtype)
     if len(dim) != 2:
@@ -113,6 +121,11 @@ def matrix_norm_named(self, ord, dim, keepdim, dtype):
     return _matrix_norm(self, ord, dim, keepdim, dtype)
 
 
+@matrix_norm_named.grad("self")
+def _(g, self, result, ord, dim, keepdim, dtype):
+    return _matrix_norm_gradient(g, self, result, ord, dim, keepdim, dtype)
+
+
 @matrix_norm_named.check
 def _(self, ord, dim, keepdim, dtype):
     _check_matrix_norm(self, ord, dim, dtype)
@@ -131,6 +144,13 @@ def linalg_norm(self, ord, dim, keepdim, dtype):
     if _is_vector_norm(self, ord, dim):
         return vector_norm_of(self, 2 if ord is None else ord, dim, keepdim, dtype)
     return _matrix_norm(self, ord, (0, 1) if dim is None else dim, keepdim, dtype)
+
+
+@linalg_norm.grad("self")
+def _(g, self, result, ord, dim, keepdim, dtype):
+    if _is_vector_norm(self, ord, dim):
+        return vector_norm_gradient(g, self, result, 2 if ord is None else ord, dim, keepdim)
+    return _matrix_norm_gradient(g, self, result, ord, (0, 1) if dim is None else dim, keepdim, dtype)
 
 
 @linalg_norm.check
@@ -154,6 +174,11 @@ def linalg_norm_named(self, ord, dim, keepdim, dtype):
     return _matrix_norm(self, ord, (0, 1) if dim is None else dim, keepdim, dtype)
 
 
+@linalg_norm_named.grad("self")
+def _(g, self, result, ord, dim, keepdim, dtype):
+    return _matrix_norm_gradient(g, self, result, ord, (0, 1) if dim is None else dim, keepdim, dtype)
+
+
 @linalg_norm_named.check
 def _(self, ord, dim, keepdim, dtype):
     if dim is None and self.ndim != 2:
@@ -167,6 +192,11 @@ def norm(self, p, dim, keepdim, dtype):
     if p == "fro":
         return vector_norm_of(self, 2, dim, keepdim, dtype)
     return _matrix_norm(self, p, tuple(range(self.ndim)) if dim is None else dim, keepdim, dtype)
+
+
+@norm.grad("self")
+def _(g, self, result, p, dim, keepdim, dtype):
+    return _matrix_norm_gradient(g, self, result, p, tuple(range(self.ndim)) if dim is None else dim, keepdim, dtype)
 
 
 @norm.check
@@ -451,7 +481,7 @@ def vecdot(x, y, dim):
     return jnp.sum(widened(x.conj() * y), axis=dim).astype(x.dtype)
 
 
-@op("vander(Tensor x, *, int? N=None) -> Tensor", forms=FUNCTION, namespaces=("linalg",))
+@op("vander.linalg(Tensor x, *, int? N=None) -> Tensor", forms=FUNCTION, namespaces=("linalg",))
 def vander(x, N):
     """The matrix of the powers 0 to ``N - 1`` of each element."""
     count = x.shape[-1] if N is None else N

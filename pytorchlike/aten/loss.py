@@ -205,14 +205,19 @@ def huber(self, target, reduction, delta):
     return _reduced(losses, reduction, self.dtype)
 
 
+def _huber_gradient(g, difference, count: int, reduction: str, delta: float):
+    slope = jnp.where(jnp.abs(difference) < delta, difference, delta * jnp.sign(difference))
+    return _share(g, count, reduction) * slope
+
+
 @huber.grad("self")
 def _(g, self, target, reduction, delta):
-    return _share(g, _count(self.shape, target.shape), reduction) * jnp.clip(widened(self) - widened(target), -delta, delta)
+    return _huber_gradient(g, widened(self) - widened(target), _count(self.shape, target.shape), reduction, delta)
 
 
 @huber.grad("target")
 def _(g, self, target, reduction, delta):
-    return _share(g, _count(self.shape, target.shape), reduction) * jnp.clip(widened(target) - widened(self), -delta, delta)
+    return _huber_gradient(g, widened(target) - widened(self), _count(self.shape, target.shape), reduction, delta)
 
 
 @huber.check
@@ -416,7 +421,8 @@ def _(g, target, weight, self_meta, reduction, ignore_index):
     target, g = _targets(self_meta, target), widened(g)
     weights, safe = _target_weights(target, weight, ignore_index, g.dtype)
     if reduction == "mean":
-        g = g / jnp.sum(weights)
+        total = jnp.sum(weights)
+        g = g / jnp.where(total == 0, 1, total)  # the mean of nothing is NaN, its gradient 0
     share = jnp.expand_dims(-weights * (g.reshape(target.shape) if reduction == "none" else g), axis)
     hit = lax.broadcasted_iota(jnp.int32, self_meta.shape, axis) == jnp.expand_dims(safe, axis).astype(jnp.int32)
     return jnp.where(hit, share, 0)

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..core.device import device
-from ..core.dtype import bool_, float32, int64
+from ..core.dtype import bool_, float32, float64, int64
 from ..core.promotion import scalar_type_name
 from ..dispatch.bind import broadcast_shapes
 from ..dispatch.call import host_tensor, put_out
@@ -86,8 +86,7 @@ def _create(target: Target, size: tuple[int, ...], generator: Any, draw: Draw, s
     """A new tensor of random numbers, or ``out`` filled with them."""
     out = target.out
     if out is not None:
-        if tuple(out.shape) != size:
-            out.resize_(size)
+        _resize(out, size)
         return _fill(target.function, out, draw, generator)
     if target.device.type == "meta":
         array = np.broadcast_to(np.zeros((), target.dtype.numpy), size)
@@ -98,6 +97,12 @@ def _create(target: Target, size: tuple[int, ...], generator: Any, draw: Draw, s
     if stride is not None and stride != made.stride():
         made = make_tensor(relayout(made._value, stride))
     return made.requires_grad_() if target.requires_grad else made
+
+
+def _resize(out: Tensor, size: tuple[int, ...]) -> None:
+    """Give ``out`` a size; its numbers are about to be overwritten."""
+    if tuple(out.shape) != size:
+        out.data = host_tensor(np.zeros(size, out.dtype.numpy), out.dtype, out.device)
 
 
 def _like(function: str, self: Tensor, draw: Draw, generator: Any, memory_format: Any, options: dict[str, Any]) -> Tensor:
@@ -267,9 +272,9 @@ def randint_like_low(self, low, high, *, generator, memory_format, **options):
 # --- draws whose parameters are tensors --------------------------------------------------------------------------------------------------
 
 
-def _sample(function: str, like: Tensor, size: tuple[int, ...], generator: Any, draw: Draw, to: Any = None) -> Tensor:
-    target = Target(function, to, None, None, False, False, like=like)
-    return _create(target, size, generator, draw)
+def _sample(function: str, like: Tensor, size: tuple[int, ...], generator: Any, draw: Draw) -> Tensor:
+    """Numbers of the dtype and on the device of a tensor, row by row."""
+    return _create(Target(function, None, None, None, False, False, like=like), size, generator, draw)
 
 
 def _into(out: Tensor | None, result: Tensor) -> Tensor:
@@ -308,38 +313,37 @@ def normal_numbers(mean, std, size, *, generator, **options):
 def bernoulli(self, *, generator, out):
     """1 with the probability that each element gives, else 0."""
     if out is not None:
-        if out.shape != self.shape:
-            out.resize_(self.shape)
+        _resize(out, tuple(self.shape))
         return _compare_into(out, self, generator)
-    return self if self.is_meta else compared(self, _uniform_for(self, self, generator), self)
+    if self.is_meta:
+        return host_tensor(np.zeros(tuple(self.shape), self.dtype.numpy), self.dtype, self.device)
+    return compared(self, _uniform_for(tuple(self.shape), None, self, generator), self)
 
 
 @composite(f"bernoulli.p(Tensor self, float p, *, {_GENERATOR}) -> Tensor")
 def bernoulli_number(self, p, *, generator):
     """1 with probability ``p``, else 0, in the size and dtype of a tensor."""
-    return _like("bernoulli", self, _plain_bernoulli(p), generator, None, _AS_LIKE)
-
-
-_AS_LIKE: dict[str, Any] = {"dtype": None, "layout": None, "device": None, "pin_memory": False, "requires_grad": False}
+    return _sample("bernoulli", self, tuple(self.shape), generator, _plain_bernoulli(p))
 
 
 def _plain_bernoulli(p: Any) -> Draw:
     return lambda generator, shape, dtype, one_by_one: draws.bernoulli_scalar(generator, float(p), shape, dtype)
 
 
-def _uniform_for(self: Tensor, p: Tensor, generator: Any) -> Tensor:
+def _uniform_for(size: tuple[int, ...], stride: tuple[int, ...] | None, p: Tensor, generator: Any) -> Tensor:
     """The uniform numbers that torch compares with the probabilities: float64 ones for float64, else float32 ones."""
-    source = generator_for("bernoulli", generator, self.device)
+    source = generator_for("bernoulli", generator, p.device)
     draws.bernoulli_tensor(source, np.empty(0, p.dtype.numpy))  # refuses dtypes
-    kind = p.dtype if p.dtype.itemsize == 8 else float32
-    return host_tensor(_drawn(_uniform, source, tuple(self.shape), tuple(self.stride()), kind), kind, self.device)
+    kind = p.dtype if p.dtype is float64 else float32
+    drawn = draws.uniform(source, size, kind) if stride is None else _drawn(_uniform, source, size, stride, kind)
+    return host_tensor(drawn, kind, p.device)
 
 
 def _compare_into(self: Tensor, p: Tensor, generator: Any) -> Tensor:
     check_writable(self, other_requires_grad=p.requires_grad)
     if self.is_meta:
         return self
-    made = compared(self, _uniform_for(self, p, generator), p.expand(self.shape))
+    made = compared(self, _uniform_for(tuple(self.shape), tuple(self.stride()), p, generator), p.expand(self.shape))
     write_into(self, made._content(), made._edge)
     return self
 
@@ -350,7 +354,10 @@ def multinomial(self, num_samples, replacement, *, generator, out):
     if out is not None and out.dtype is not int64:
         raise RuntimeError(f"multinomial expects Long tensor out, got: {scalar_type_name(out.dtype)}")
     source = generator_for("multinomial", generator, self.device)
-    return _into(out, host_tensor(draws.multinomial(source, _numbers(self), int(num_samples), bool(replacement)), int64, self.device))
+    weights = _numbers(self)
+    if self.ndim == 2 and self.stride(0) < self.stride(1):
+        weights = np.asfortranarray(weights)  # draws go by the order in memory
+    return _into(out, host_tensor(draws.multinomial(source, weights, int(num_samples), bool(replacement)), int64, self.device))
 
 
 @composite(f"poisson(Tensor self, {_GENERATOR}) -> Tensor", forms=FUNCTION)

@@ -1,6 +1,6 @@
 """Reductions: sums, products, extrema, tests and variances.
 
-Half-precision sums are accumulated in float32.  What sorts first (median, quantile) is in `sort.py`, norms in `norm.py`.
+Half-precision sums are accumulated in float32.  What sorts first (median, quantile) is in `sort.py`, norms in `vector_norm.py`.
 """
 
 from __future__ import annotations

@@ -238,7 +238,7 @@ def _(g, tensors, biased, masked, reverse, result0, result2):
 
 
 def _squash(x: Any, relu: bool) -> Any:
-    return jnp.where(x > 0, x, jnp.zeros_like(x)) if relu else jnp.tanh(x)
+    return jax.nn.relu(x) if relu else jnp.tanh(x)
 
 
 @op(

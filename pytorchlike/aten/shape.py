@@ -55,21 +55,17 @@ def _is_skipped(array) -> bool:
     return array.shape == (0,)
 
 
-def _cat_dim(tensors, dim: int) -> int:
-    return wrap_dim(dim, next((t.ndim for t in tensors if not _is_skipped(t)), 1))
-
-
 @op("cat(Tensor[] tensors, int dim=0) -> Tensor", forms=FUNCTION | OUT, aliases=("concat", "concatenate"))
 def cat(tensors, dim):
     """The tensors joined along an existing dimension, in their common dtype; 1-d tensors without elements only lend their dtype."""
     dtype = common_dtype(tensors)
     joined = [t.astype(dtype) for t in tensors if not _is_skipped(t)]
-    return jnp.concatenate(joined, axis=_cat_dim(tensors, dim)) if joined else jnp.zeros((0,), dtype)
+    return jnp.concatenate(joined, axis=wrap_dim(dim, joined[0].ndim)) if joined else jnp.zeros((0,), dtype)
 
 
 @cat.grad("tensors")
 def _(g, tensors_meta, dim):
-    dim = _cat_dim(tensors_meta, dim)
+    dim = dim % g.ndim
     parts, start = [], 0
     for meta in tensors_meta:
         if _is_skipped(meta):
@@ -87,10 +83,13 @@ def _(tensors, dim):
     for position, tensor in enumerate(tensors):
         if tensor.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
-    dim = _cat_dim(tensors, dim)
+    common_dtype(tensors)
     first = next((t for t in tensors if not _is_skipped(t)), None)
+    if first is None:
+        return
+    dim = wrap_dim(dim, first.ndim)
     for position, tensor in enumerate(tensors):
-        if first is None or _is_skipped(tensor):
+        if _is_skipped(tensor):
             continue
         if tensor.ndim != first.ndim:
             raise RuntimeError(f"Tensors must have same number of dimensions: got {first.ndim} and {tensor.ndim}")
@@ -100,7 +99,6 @@ def _(tensors, dim):
                     f"Sizes of tensors must match except in dimension {dim}. Expected size {expected} but got size {got} for tensor "
                     f"number {position} in the list."
                 )
-    common_dtype(tensors)
 
 
 @op("stack(Tensor[] tensors, int dim=0) -> Tensor", forms=FUNCTION | OUT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
 from typing import Any
@@ -10,12 +11,16 @@ import jax
 import numpy as np
 from jax import lax
 
+from ..core.device import jax_device
 from . import cache, counters
 from .instruction import evaluate
 from .trie import State
 from .value import Value
 
 __all__ = ["Program", "compile_program"]
+
+#: ``sys.getrefcount`` of a value that only the trace holds: its list of values, its inputs, a local name and the argument.
+_ONLY_THE_TRACE = 4
 
 
 class Program:
@@ -78,6 +83,12 @@ class Part:
 
     def run(self, values: list[Value], floats: list[float], ints: list[int]) -> tuple[list[Any], Any]:
         arrays = [values[slot].array for slot in self.inputs]
+        for k, array in enumerate(arrays):
+            if type(array) is np.ndarray:
+                value = values[self.inputs[k]]
+                if sys.getrefcount(value) > _ONLY_THE_TRACE:  # it will be an input again: send it to the device once
+                    with jax.enable_x64(True):
+                        arrays[k] = value.array = jax.device_put(array, jax_device(value.aval.device))
         packed_floats = np.array(floats[: self.float_count], np.float64) if self.float_count else None
         packed_ints = np.array(ints[: self.int_count], np.int64) if self.int_count else None
         with jax.enable_x64(True):

@@ -17,7 +17,6 @@ from optax import (
     chain,
     scale,
     scale_by_adadelta,
-    scale_by_adam,
     scale_by_adamax,
     scale_by_rms,
     scale_by_stddev,
@@ -27,7 +26,7 @@ from optax.tree import get, set
 
 __all__ = [
     "add_decayed_weights", "apply_updates", "averaged_sgd", "chain", "dampened_trace", "get", "scale", "scale_by_adadelta", "scale_by_adam",
-    "scale_by_adamax", "scale_by_amsgrad", "scale_by_decaying_rss", "scale_by_nadam", "scale_by_radam", "scale_by_rms", "scale_by_rprop",
+    "scale_by_adamax", "scale_by_decaying_rss", "scale_by_nadam", "scale_by_radam", "scale_by_rms", "scale_by_rprop",
     "scale_by_stddev", "set", "trace",
 ]  # fmt: skip
 
@@ -42,6 +41,14 @@ def _moments(g: Array, state: Any, h: Any) -> tuple[Array, Array, Array, Array, 
     return count, t, mu, nu, 1 - h.exact["betas"][0] ** t, 1 - h.exact["betas"][1] ** t
 
 
+class AdamState(NamedTuple):
+    """Step count and both moments."""
+
+    count: Array
+    mu: Array
+    nu: Array
+
+
 class AmsgradState(NamedTuple):
     """Adam's state and the largest second moment so far."""
 
@@ -51,18 +58,23 @@ class AmsgradState(NamedTuple):
     nu_max: Array
 
 
-def scale_by_amsgrad(h: Any) -> GradientTransformation:
-    """AMSGrad as torch has it: the maximum is taken before the bias is corrected (optax's is taken after), arXiv:1904.09237."""
+def scale_by_adam(h: Any, amsgrad: bool) -> GradientTransformation:
+    """Adam, arXiv:1412.6980, and AMSGrad, arXiv:1904.09237, as torch has them.
 
-    def init(p: Array) -> AmsgradState:
-        zeros = jnp.zeros_like(p)
-        return AmsgradState(jnp.zeros((), jnp.int32), zeros, zeros, zeros)
+    optax's Adam takes ``1 - 0.999`` in float32, which puts the second moment 1.3e-5 off; its AMSGrad takes the maximum after the bias is
+    corrected, torch before.
+    """
 
-    def update(g: Array, state: AmsgradState, p: Array | None = None) -> tuple[Array, AmsgradState]:
+    def init(p: Array) -> AdamState | AmsgradState:
+        count, zeros = jnp.zeros((), jnp.int32), jnp.zeros_like(p)
+        return AmsgradState(count, zeros, zeros, zeros) if amsgrad else AdamState(count, zeros, zeros)
+
+    def update(g: Array, state: Any, p: Array | None = None) -> tuple[Array, AdamState | AmsgradState]:
         count, _, mu, nu, correction1, correction2 = _moments(g, state, h)
-        nu_max = jnp.maximum(state.nu_max, nu)
+        nu_max = jnp.maximum(state.nu_max, nu) if amsgrad else nu
         scaled = jnp.sqrt(nu_max) / jnp.sqrt(correction2).astype(g.dtype) + h["eps"]
-        return mu / correction1.astype(g.dtype) / scaled, AmsgradState(count, mu, nu, nu_max)
+        new = AmsgradState(count, mu, nu, nu_max) if amsgrad else AdamState(count, mu, nu)
+        return mu / correction1.astype(g.dtype) / scaled, new
 
     return GradientTransformation(init, update)
 
@@ -97,22 +109,14 @@ def scale_by_nadam(h: Any) -> GradientTransformation:
     return GradientTransformation(init, update)
 
 
-class RadamState(NamedTuple):
-    """Adam's state."""
-
-    count: Array
-    mu: Array
-    nu: Array
-
-
 def scale_by_radam(h: Any) -> GradientTransformation:
     """Rectified Adam, arXiv:1908.03265 algorithm 2, with torch's place for eps; the rectification needs float64 in the first steps."""
 
-    def init(p: Array) -> RadamState:
+    def init(p: Array) -> AdamState:
         zeros = jnp.zeros_like(p)
-        return RadamState(jnp.zeros((), jnp.int32), zeros, zeros)
+        return AdamState(jnp.zeros((), jnp.int32), zeros, zeros)
 
-    def update(g: Array, state: RadamState, p: Array | None = None) -> tuple[Array, RadamState]:
+    def update(g: Array, state: AdamState, p: Array | None = None) -> tuple[Array, AdamState]:
         count, t, mu, nu, correction1, correction2 = _moments(g, state, h)
         b2 = h.exact["betas"][1]
         limit = 2 / (1 - b2) - 1
@@ -121,7 +125,7 @@ def scale_by_radam(h: Any) -> GradientTransformation:
         rectified = jnp.sqrt((safe - 4) * (safe - 2) * limit / ((limit - 4) * (limit - 2) * safe))
         adaptive = (rectified * jnp.sqrt(correction2)).astype(g.dtype) / (jnp.sqrt(nu) + h["eps"])
         corrected = mu / correction1.astype(g.dtype)
-        return corrected * jnp.where(length > 5, adaptive, jnp.ones((), g.dtype)), RadamState(count, mu, nu)
+        return corrected * jnp.where(length > 5, adaptive, jnp.ones((), g.dtype)), AdamState(count, mu, nu)
 
     return GradientTransformation(init, update)
 

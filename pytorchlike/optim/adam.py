@@ -48,8 +48,7 @@ class Adam(RuleOptimizer):
 
     @staticmethod
     def rule(t: Any, h: Any, on: Mapping[str, Any]) -> Any:
-        adam = t.scale_by_amsgrad(h) if on["amsgrad"] else t.scale_by_adam(*h["betas"], eps=h["eps"])
-        return decayed(t, h, on, adam)
+        return decayed(t, h, on, t.scale_by_adam(h, on["amsgrad"]))
 
 
 def decayed(t: Any, h: Any, on: Mapping[str, Any], scaled: Any) -> Any:

@@ -210,8 +210,10 @@ class Optimizer:
         for hook in self._optimizer_state_dict_pre_hooks.values():  # type: ignore[attr-defined]
             hook(self)
         number: dict[int, int] = {}
-        for p in chain.from_iterable(group["params"] for group in self.param_groups):
-            number.setdefault(id(p), len(number))
+        start = 0
+        for group in self.param_groups:
+            number.update({id(p): i for i, p in enumerate(group["params"], start) if id(p) not in number})  # one that stands twice: the last
+            start += len(group["params"])
         groups = [
             {**{key: value for key, value in group.items() if key != "params"}, "params": [number[id(p)] for p in group["params"]]}
             for group in self.param_groups

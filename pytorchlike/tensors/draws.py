@@ -424,6 +424,8 @@ def rrelu_noise(generator: Generator, values: np.ndarray, lower: float, upper: f
 def multinomial(generator: Generator, probabilities: np.ndarray, num_samples: int, replacement: bool = False) -> np.ndarray:
     """What ``multinomial`` draws: indices (int64) into each row of weights, which need not sum to one.
 
+    Without replacement a number is drawn for each weight, in the order of the weights' memory.
+
     Raises:
         RuntimeError: the weights or the number of samples make no distribution.
     """
@@ -443,7 +445,10 @@ def multinomial(generator: Generator, probabilities: np.ndarray, num_samples: in
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     if replacement and num_samples > 1:
         return _with_replacement(generator, weights, num_samples)
-    waiting = exponential(generator, probabilities.shape, kind)
+    if probabilities.flags.c_contiguous:
+        waiting = exponential(generator, probabilities.shape, kind)
+    else:
+        waiting = exponential(generator, probabilities.shape[::-1], kind).T
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         score = (weights / waiting.astype(weights.dtype)).astype(kind.numpy).astype(weights.dtype)
     if num_samples == 1:

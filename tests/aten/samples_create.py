@@ -68,8 +68,9 @@ SAMPLES = [
     factory("kaiser_window", 6),
     factory("kaiser_window", 5, periodic=False, beta=3.0),
     factory("kaiser_window", 0),
-    Sample("vander", T(3), dtypes=("float32", *INTS)),
-    Sample("vander", T(3), N=2, increasing=True),
-    Sample("vander", T(values=[0.0, 2.0]), N=4),
-    Sample("vander", T(3), 0),
+    # torch cannot take the gradient of vander: it overwrites what its own backward needs
+    factory("vander", T(3), dtypes=("float32", *INTS)),
+    factory("vander", T(3), N=2, increasing=True),
+    factory("vander", T(values=[0.0, 2.0]), N=4),
+    factory("vander", T(3), 0),
 ]

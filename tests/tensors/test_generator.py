@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 import torch
 
+from pytorchlike import random
 from pytorchlike.core import dtype as D
+from pytorchlike.dispatch.call import host_tensor
 from pytorchlike.tensors import draws, generator
 from pytorchlike.tensors.generator import Generator
 
@@ -219,13 +221,13 @@ def test_seeds():
 
 
 def test_default_generator():
-    assert generator.manual_seed(3.7) is generator.default_generator
-    assert generator.initial_seed() == 3
-    state = generator.get_rng_state()
+    assert random.manual_seed(3.7) is generator.default_generator
+    assert random.initial_seed() == 3
+    state = random.get_rng_state()
     first = draws.uniform(generator.default_generator, (3,))
-    generator.set_rng_state(state)
+    random.set_rng_state(state)
     np.testing.assert_array_equal(first, draws.uniform(generator.default_generator, (3,)))
-    assert generator.seed() == generator.initial_seed()
+    assert random.seed() == random.initial_seed()
 
 
 G, T = Generator(), torch.Generator()
@@ -277,9 +279,9 @@ ERRORS = [
     (lambda: draws.multinomial(G, np.array([1.0, 0]), 0), lambda: torch.multinomial(torch.tensor([1.0, 0]), 0)),
     (lambda: draws.multinomial(G, np.array(1.0), 1), lambda: torch.multinomial(torch.tensor(1.0), 1)),
     (lambda: draws.multinomial(G, np.array([1, 2]), 1), lambda: torch.multinomial(torch.tensor([1, 2]), 1)),
-    (lambda: G.set_state(np.zeros(10, np.uint8)), lambda: T.set_state(torch.zeros(10, dtype=torch.uint8))),
-    (lambda: G.set_state(np.zeros(5056, np.uint8)), lambda: T.set_state(torch.zeros(5056, dtype=torch.uint8))),
-    (lambda: G.set_state(np.zeros(5056)), lambda: T.set_state(torch.zeros(5056))),
+    (lambda: G.set_state(host_tensor(np.zeros(10, np.uint8))), lambda: T.set_state(torch.zeros(10, dtype=torch.uint8))),
+    (lambda: G.set_state(host_tensor(np.zeros(5056, np.uint8))), lambda: T.set_state(torch.zeros(5056, dtype=torch.uint8))),
+    (lambda: G.set_state(host_tensor(np.zeros(5056))), lambda: T.set_state(torch.zeros(5056))),
     (lambda: G.set_state(3), lambda: T.set_state(3)),
     (lambda: G.get_offset(), lambda: T.get_offset()),
     (lambda: G.graphsafe_get_state(), lambda: T.graphsafe_get_state()),

@@ -1,0 +1,168 @@
+"""Norms of vectors.  Norms of matrices by singular values are in `linalg.py`, norms of differences in `distance.py`."""
+
+from __future__ import annotations
+
+import math
+
+import jax.numpy as jnp
+
+from ..core.dims import wrap_dims
+from ..dispatch.registry import FUNCTION, METHOD, OUT, op
+from .reduce import is_complex, is_integral, restore, scalar_type, widened
+
+
+def sign(x):
+    """``x`` divided by its absolute value, 0 at 0."""
+    if not is_complex(x.dtype):
+        return jnp.sign(x)
+    size = jnp.abs(x)
+    return jnp.where(size == 0, 0, x / jnp.where(size == 0, 1, size))
+
+
+def power_norm(x, p, axes, keepdim):
+    """The ``p``-norm over axes of an array that is not of half precision; real."""
+    size = jnp.abs(x)
+    if p == math.inf:
+        return jnp.max(size, axis=axes, keepdims=keepdim, initial=0)
+    if p == -math.inf:
+        return jnp.min(size, axis=axes, keepdims=keepdim, initial=jnp.inf)
+    if p == 0:
+        return jnp.sum(x != 0, axis=axes, keepdims=keepdim).astype(size.dtype)
+    if p == 1:
+        return jnp.sum(size, axis=axes, keepdims=keepdim)
+    if p == 2:
+        squares = jnp.square(x.real) + jnp.square(x.imag) if is_complex(x.dtype) else jnp.square(x)
+        return jnp.sqrt(jnp.sum(squares, axis=axes, keepdims=keepdim))
+    return jnp.sum(size**p, axis=axes, keepdims=keepdim) ** (1 / p)
+
+
+def quotient(numerator, denominator):
+    """The quotient, 0 where the denominator is."""
+    return jnp.where(denominator == 0, 0, numerator / jnp.where(denominator == 0, 1, denominator))
+
+
+def _power(size, exponent):
+    """``size ** exponent`` that is 0 (with a zero derivative) where ``size`` is."""
+    return jnp.where(size == 0, 0, jnp.where(size == 0, 1, size) ** exponent)
+
+
+def power_norm_gradient(g, x, value, p, axes, keepdim, shared: bool = True):
+    """The gradient of `power_norm` in torch's conventions: 0 at the kinks, shared among ties of the maximum norm.
+
+    Args:
+        value: the norm.
+        shared: False gives each of several largest elements the whole gradient, as the distances do.
+    """
+    g, value = restore(g, axes, keepdim), restore(value, axes, keepdim)
+    if p == 0:
+        return jnp.zeros_like(x)
+    if p == 1:
+        return sign(x) * g
+    if p == 2:
+        return x * quotient(g, value)
+    size = jnp.abs(x)
+    if math.isinf(p):
+        reached = jnp.logical_or(size == value, jnp.logical_and(jnp.isnan(size), jnp.isnan(value)))
+        count = jnp.sum(reached, axis=axes, keepdims=True).astype(g.dtype) if shared else 1
+        return jnp.where(reached, sign(x) * (g / count), 0)
+    if p < 1:
+        return sign(x) * _power(size, p - 1) * g * value ** (1 - p)
+    if p < 2:
+        return sign(x) * _power(size, p - 1) * quotient(g, value ** (p - 1))
+    return x * _power(size, p - 2) * quotient(g, value ** (p - 1))
+
+
+def vector_norm_of(self, p, dim, keepdim, dtype):
+    """The norm in the result's dtype: the real one of ``dtype`` or of the input's."""
+    kind = self.dtype if dtype is None else dtype.numpy
+    return power_norm(widened(self.astype(kind)), p, wrap_dims(dim, self.ndim), keepdim).astype(jnp.finfo(kind).dtype)
+
+
+def vector_norm_gradient(g, self, result, p, dim, keepdim):
+    """The gradient of `vector_norm_of`."""
+    wide = widened(self)
+    result = result.astype(jnp.promote_types(result.dtype, wide.real.dtype))
+    return power_norm_gradient(widened(g), wide, result, p, wrap_dims(dim, self.ndim), keepdim)
+
+
+def check_norm_dtypes(name: str, self, dtype) -> None:
+    """Refuse integers and a narrowing ``dtype``.
+
+    Raises:
+        RuntimeError: torch's text.
+    """
+    if is_integral(self.dtype):
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {scalar_type(self.dtype)}")
+    if dtype is None:
+        return
+    kind = dtype.numpy
+    if is_integral(kind):
+        raise RuntimeError(f"{name}: dtype should be floating point or complex, but got {scalar_type(kind)}")
+    if is_complex(self.dtype) != is_complex(kind):
+        own = "complex" if is_complex(self.dtype) else "real"
+        raise RuntimeError(f"{name}: dtype should be {own} for {own} inputs, but got {scalar_type(kind)}")
+    if jnp.promote_types(self.dtype, kind) != kind:
+        raise RuntimeError(
+            f"{name}: the dtype of the input ({scalar_type(self.dtype)}) should be convertible without narrowing to the specified dtype "
+            f"({scalar_type(kind)})"
+        )
+
+
+def check_vector_norm(self, p, dim, dtype) -> None:
+    """Everything torch's vector norms refuse.
+
+    Raises:
+        RuntimeError, IndexError: torch's texts.
+    """
+    check_norm_dtypes("linalg.vector_norm", self, dtype)
+    axes = wrap_dims(dim, self.ndim)
+    if self.size == 0 and (p < 0 or p == math.inf):
+        word = f"{p:g}"
+        if not dim:
+            raise RuntimeError(
+                f"linalg.vector_norm cannot compute the {word} norm on an empty tensor because the operation does not have an identity"
+            )
+        for axis in axes:
+            if self.shape[axis] == 0:
+                raise RuntimeError(
+                    f"linalg.vector_norm cannot compute the {word} norm on the dimension {axis}because this dimension is empty and the "
+                    "operation does not have an identity"
+                )
+
+
+@op(
+    "vector_norm(Tensor x, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    namespaces=("linalg",), forms=FUNCTION | OUT, static=("ord",),
+)  # fmt: skip
+def vector_norm(x, ord, dim, keepdim, dtype):
+    """The norm of the elements over dimensions, as if they were one vector."""
+    return vector_norm_of(x, ord, dim, keepdim, dtype)
+
+
+@vector_norm.grad("x")
+def _(g, x, result, ord, dim, keepdim):
+    return vector_norm_gradient(g, x, result, ord, dim, keepdim)
+
+
+@vector_norm.check
+def _(x, ord, dim, keepdim, dtype):
+    check_vector_norm(x, ord, dim, dtype)
+
+
+@op(
+    "norm.Scalar(Tensor self, Scalar? p, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    forms=FUNCTION | METHOD | OUT, static=("p",),
+)  # fmt: skip
+def norm_scalar(self, p, dim, keepdim, dtype):
+    """The ``p``-norm of the elements over dimensions; ``None`` is 2."""
+    return vector_norm_of(self, 2 if p is None else p, dim, keepdim, dtype)
+
+
+@norm_scalar.grad("self")
+def _(g, self, result, p, dim, keepdim):
+    return vector_norm_gradient(g, self, result, 2 if p is None else p, dim, keepdim)
+
+
+@norm_scalar.check
+def _(self, p, dim, keepdim, dtype):
+    check_vector_norm(self, 2 if p is None else p, dim, dtype)

@@ -70,6 +70,7 @@ from .core.size import Size
 from .core.typeinfo import finfo, iinfo
 from .dispatch.namespaces import operator_namespace as _operator_namespace
 from .tensors.generator import Generator
+from .tensors import representation as _representation
 from .tensors.printing import set_printoptions
 from .tensors.tensor import Tensor
 from .backends.cpu import get_num_interop_threads, get_num_threads, set_num_interop_threads, set_num_threads

@@ -19,7 +19,7 @@ device_generators["cuda"] = gpu_generators
 
 
 def manual_seed(seed: Any) -> Generator:
-    """Seed the generators of all devices and return the default one; whatever ``int()`` takes is a seed, negative ones count from 2**64."""
+    """Seed the generators of all devices and return the default one; whatever ``int()`` takes is a seed."""
     seed = int(seed)
     default_generator.manual_seed(seed)
     cuda.manual_seed_all(seed)
@@ -50,7 +50,11 @@ def set_rng_state(new_state: Tensor) -> None:
 
 @contextlib.contextmanager
 def fork_rng(
-    devices: Iterable | None = None, enabled: bool = True, _caller: str = "fork_rng", _devices_kw: str = "devices", device_type: str = "cuda"
+    devices: Iterable | None = None,
+    enabled: bool = True,
+    _caller: str = "fork_rng",
+    _devices_kw: str = "devices",
+    device_type: str = "cuda",
 ) -> Iterator[None]:
     """Put the states of the generators back at the end of a ``with`` block.
 
@@ -65,9 +69,9 @@ def fork_rng(
         devices = range(cuda.device_count()) if device_type == "cuda" else ()
         if len(devices) > 1:
             warnings.warn(
-                f"{device_type.upper()} reports that you have {len(devices)} available devices, and you have used {_caller} without explicitly "
-                f"specifying which devices are being used; the states of all of them are kept. Name the devices through the {_devices_kw} "
-                "keyword argument to silence this warning.",
+                f"{device_type.upper()} reports that you have {len(devices)} available devices, and you have used {_caller} without "
+                f"explicitly specifying which devices are being used; the states of all of them are kept. Name the devices through the "
+                f"{_devices_kw} keyword argument to silence this warning.",
                 stacklevel=3,
             )
     devices = list(devices)

@@ -528,7 +528,7 @@ def triu_indices(row, col, offset, **options):
     return _triangle_indices("triu_indices", row, col, offset, options)
 
 
-@op("vander.vector(Tensor x, int? N=None, bool increasing=False) -> Tensor", forms=FUNCTION)
+@op("vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", forms=FUNCTION)
 def vander(x, N, increasing):
     """The powers of a vector as columns, the highest first unless ``increasing``; integers become int64."""
     columns = x.shape[0] if N is None else N

@@ -6,6 +6,9 @@ the CPU only, a limit of JAX.
 
 from __future__ import annotations
 
+import functools
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -216,9 +219,19 @@ def _(A, driver):
 # -------------------------------------------------------------------------------------------------------------- eigenvalues
 
 
+@functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
 def _eigh(x, UPLO: str):
     vectors, values = lax.linalg.eigh(x, lower=UPLO.upper() == "L", symmetrize_input=False)
     return values, vectors
+
+
+@_eigh.defjvp
+def _(UPLO, primals, tangents):
+    """As if both triangles were read, which makes gradients symmetric; JAX's own derivative looks at one."""
+    values, vectors = _eigh(primals[0], UPLO)
+    inner = multiply(adjoint(vectors), multiply(tangents[0], vectors))
+    gap = values[..., None, :] - values[..., :, None]
+    return (values, vectors), (jnp.diagonal(inner, axis1=-2, axis2=-1).real, multiply(vectors, inner * _reciprocal(gap)))
 
 
 @op('eigh(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)', forms=_FUNCTION, namespaces=("linalg",))

@@ -436,10 +436,28 @@ def _from_factor(factor, b, upper: bool):
     return lax.linalg.triangular_solve(factor, first, left_side=True, lower=not upper, transpose_a=not upper, conjugate_a=not upper)
 
 
+@cholesky_solve.grad("self")
+def _(g, input2, upper):
+    return _from_factor(jnp.broadcast_to(input2, g.shape[:-2] + input2.shape[-2:]), g, upper)
+
+
+@cholesky_solve.grad("input2")
+def _(g, input2, result, upper):
+    half = multiply(_from_factor(jnp.broadcast_to(input2, g.shape[:-2] + input2.shape[-2:]), g, upper), adjoint(result))
+    both = half + adjoint(half)
+    return -(multiply(input2, both) if upper else multiply(both, input2))
+
+
 @op("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", forms=_FORMS)
 def cholesky_inverse(self, upper):
     """The inverses of matrices given by their Cholesky factors."""
     return _from_factor(self, jnp.broadcast_to(jnp.eye(self.shape[-1], dtype=self.dtype), self.shape), upper)
+
+
+@cholesky_inverse.grad("self")
+def _(g, self, result, upper):
+    both = multiply(result, multiply(g + adjoint(g), result))
+    return -(multiply(self, both) if upper else multiply(both, self))
 
 
 # ------------------------------------------------------------------------------------------------------ powers and the like

@@ -12,6 +12,7 @@ from .elementwise import BOOL, COMPLEX, FLOATING, INTEGRAL, category, rounded_on
 _binary = functools.partial(op, promote=Promote.DEFAULT, forms=ALL_FORMS)
 _float_binary = functools.partial(op, promote=Promote.INT_TO_FLOAT, forms=ALL_FORMS)
 
+
 @_float_binary("atan2(Tensor self, Tensor other) -> Tensor", aliases=("arctan2",))
 @rounded_once
 def atan2(self, other):

@@ -1,8 +1,9 @@
 """Random tensors and the methods that fill a tensor with random numbers.
 
-Numbers are drawn on the host by `tensors.draws`, bit for bit those of torch's CPU stream, and enter the trace as inputs; for a tensor on
-another device they are drawn from that device's generator and sent there.  Where a parameter of the distribution is a tensor, what
-is drawn is combined with it in the trace (``bernoulli``, ``normal``); only ``multinomial``, ``poisson`` and ``rrelu`` must look at numbers first.
+Numbers are drawn on the host by `tensors.draws`, bit for bit those of torch's CPU stream, and enter the trace as inputs; for a tensor
+on another device they are drawn from that device's generator and sent there.  Where a parameter of the distribution is a tensor, what
+is drawn is combined with it in the trace (``bernoulli``, ``normal``); only ``multinomial``, ``poisson`` and ``rrelu`` must look at
+numbers first, which runs what is pending.
 
 Tensors that do not lie in memory row by row are filled in the order of their memory, as in torch.
 """
@@ -149,9 +150,8 @@ def _replacing(name: str) -> Operator:
     return replaced
 
 
-_REPLACED = {
-    f"{name}_": _replacing(name) for name in ("uniform", "normal", "random", "bernoulli", "exponential", "geometric", "cauchy", "log_normal")
-}
+_FILLED = ("uniform", "normal", "random", "bernoulli", "exponential", "geometric", "cauchy", "log_normal")
+_REPLACED = {f"{name}_": _replacing(name) for name in _FILLED}
 _poisson_drawn = _replacing("poisson")
 
 
@@ -219,7 +219,7 @@ def randn(size, *, generator, **options):
 
 
 def _integers(low: Any, high: Any) -> Draw:
-    low, high = int(low), int(high)
+    low, high = int(low), None if high is None else int(high)
     return lambda generator, shape, dtype, one_by_one: draws.randint(generator, low, high, shape, dtype)
 
 
@@ -402,8 +402,7 @@ def random_to(self, to, *, generator):
 @_filling("random_.from(, int from=0, int? to=None")
 def random_from(self, low, to, *, generator):
     """Fill with integers from ``from`` to ``to - 1``, or to the largest the dtype holds."""
-    draw = lambda generator, shape, dtype, one_by_one: draws.randint(generator, int(low), None if to is None else int(to), shape, dtype)  # noqa: E731
-    return _fill("random_", self, draw, generator)
+    return _fill("random_", self, _integers(low, to), generator)
 
 
 @_filling("bernoulli_.Tensor(, Tensor p")

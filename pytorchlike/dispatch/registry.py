@@ -127,7 +127,7 @@ class Operator(_Declared):
         arguments = {a.name for a in self.schema.arguments}
 
         def declare(rule: Callable) -> Callable:
-            for parameter in inspect.signature(rule).parameters:
+            for parameter in parameters(rule):
                 base = parameter.removesuffix("_meta")
                 if parameter != "g" and base not in arguments and not base.startswith("result"):
                     raise ValueError(f"the rule of {self.qualified_name} asks for {parameter!r}, which is no argument")
@@ -162,9 +162,17 @@ class Composite(_Declared):
     """An operator that is a Python function of tensors, written with other operators; it has no derivative of its own."""
 
 
+def parameters(function: Callable) -> list[str]:
+    """The names of a function's parameters (``inspect.signature`` is too slow for an import)."""
+    code = getattr(function, "__code__", None)
+    if code is None or hasattr(function, "__wrapped__"):
+        return list(inspect.signature(function).parameters)
+    return list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+
+
 def _same_arguments(schema: Schema, body: Callable) -> None:
     declared = [a.name for a in schema.arguments]
-    written = list(inspect.signature(body).parameters)
+    written = parameters(body)
     if declared != written:
         raise ValueError(f"{schema.name}: the schema's arguments are {declared}, the body's {written}")
 

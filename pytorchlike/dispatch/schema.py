@@ -63,6 +63,8 @@ _ARGUMENT = re.compile(r"^(\w+)(\([^)]*\))?((?:\[\d*\])?\??(?:\[\d*\])?\??)\s+(\
 
 def _split(text: str) -> list[str]:
     """Split at the commas that stand outside brackets and quotes."""
+    if not any(character in text for character in "\"'(["):
+        return [part.strip() for part in text.split(",") if part.strip()]
     parts, depth, quote, current = [], 0, "", ""
     for character in text:
         if quote:
@@ -81,11 +83,21 @@ def _split(text: str) -> list[str]:
     return [*parts, current.strip()] if current.strip() else parts
 
 
+_WORDS = {"None": None, "True": True, "False": False, "true": True, "false": False, "inf": float("inf")}
+
+
 def _default(text: str) -> Any:
+    if text in _WORDS:
+        return _WORDS[text]
+    for number in (int, float):  # most defaults; ast.literal_eval would cost twenty times as much
+        try:
+            return number(text)
+        except ValueError:
+            pass
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
-        return {"true": True, "false": False, "inf": float("inf")}.get(text, text)
+        return text
 
 
 def parse(text: str) -> Schema:

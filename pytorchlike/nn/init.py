@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..aten.decompose import linalg_qr
+from ..aten.random import randperm
 from ..autograd.grad_mode import no_grad
 from ..dispatch.call import host_tensor
 from ..tensors import draws
@@ -236,8 +238,6 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     Raises:
         ValueError: fewer than two dimensions.
     """
-    from ..aten.linalg import qr  # brings in the decompositions, which few programs need
-
     if tensor.ndimension() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0:
@@ -248,7 +248,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
         flat = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
         if rows < columns:
             flat.t_()
-        q, r = qr(flat)
+        q, r = linalg_qr(flat)
         q *= r.diag().sign()  # makes the distribution uniform, arXiv:math-ph/0609050
         if rows < columns:
             q.t_()
@@ -263,8 +263,6 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     Raises:
         ValueError: not two dimensions.
     """
-    from ..aten.random import randperm
-
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape

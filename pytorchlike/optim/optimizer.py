@@ -82,9 +82,7 @@ class Optimizer:
         self.defaults = defaults
         self._make_hooks()
         if isinstance(params, Tensor):
-            raise TypeError(
-                f"params argument given to the optimizer should be an iterable of Tensors or dicts, but got {params.type()}"
-            )
+            raise TypeError(f"params argument given to the optimizer should be an iterable of Tensors or dicts, but got {params.type()}")
         self.state = defaultdict(dict)
         self.param_groups = []
         groups = list(params)
@@ -111,7 +109,11 @@ class Optimizer:
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]
         for i, group in enumerate(self.param_groups):
-            lines += [*([""] if i else []), f"Parameter Group {i}", *(f"    {key}: {group[key]}" for key in sorted(group) if key != "params")]
+            lines += [
+                *([""] if i else []),
+                f"Parameter Group {i}",
+                *(f"    {key}: {group[key]}" for key in sorted(group) if key != "params"),
+            ]
         return "\n".join([*lines, ")"])
 
     # ------------------------------------------------------------------------------------------------------------ groups
@@ -212,7 +214,9 @@ class Optimizer:
         number: dict[int, int] = {}
         start = 0
         for group in self.param_groups:
-            number.update({id(p): i for i, p in enumerate(group["params"], start) if id(p) not in number})  # one that stands twice: the last
+            number.update(
+                {id(p): i for i, p in enumerate(group["params"], start) if id(p) not in number}
+            )  # one that stands twice: the last
             start += len(group["params"])
         groups = [
             {**{key: value for key, value in group.items() if key != "params"}, "params": [number[id(p)] for p in group["params"]]}
@@ -447,7 +451,9 @@ class RuleOptimizer(Optimizer):
         rule = cls.rule(t, Hypers(hypers, form.dtype), on)
         before = rule.init(p)
         given = {
-            cls.STATE[key]: value.astype(form.dtype) if key in cls.SCALARS else form.enter(value) for key, value in state.items() if key != "step"
+            cls.STATE[key]: value.astype(form.dtype) if key in cls.SCALARS else form.enter(value)
+            for key, value in state.items()
+            if key != "step"
         }
         if t.get(before, "count") is not None:
             given["count"] = state["step"].astype(np.int32)
@@ -524,7 +530,9 @@ def _full(shape: tuple[int, ...], value: Any, dtype: dtypes.dtype, like: Tensor)
 
 
 @functools.lru_cache(maxsize=1024)
-def _instruction(cls: type[RuleOptimizer], switches: tuple, keys: tuple[str, ...], count: int, floats: tuple[str, ...], tensors: tuple[str, ...]) -> Instruction:
+def _instruction(
+    cls: type[RuleOptimizer], switches: tuple, keys: tuple[str, ...], count: int, floats: tuple[str, ...], tensors: tuple[str, ...]
+) -> Instruction:
     """The instruction that updates ``count`` parameters: takes parameters, states (key by key), gradients, tensor numbers, float numbers."""
     on = dict(switches)
 

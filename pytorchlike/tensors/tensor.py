@@ -483,8 +483,7 @@ def alias_of(tensor: Tensor, cls: type | None = None) -> Any:
     made._edge = None
     made._base_tensor = None
     made._flags = 0
-    made._value = tensor._value
-    made._seen = tensor._seen if tensor._geometry is not storage.base else -1
+    made._seen = -1
     return made
 
 

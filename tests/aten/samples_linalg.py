@@ -67,7 +67,7 @@ SAMPLES = [
     Sample("linalg.tensorinv", T(values=[[[2.0, 1.0]], [[1.0, 3.0]]]), ind=2, dtypes=FLOATS),
     Sample("linalg.tensorsolve", T(values=[[[2.0, 1.0]], [[1.0, 3.0]]]), T(2, 1), dtypes=FLOATS),
     Sample("linalg.cond", _SQUARE, gradgrad=False, dtypes=FLOATS),
-    Sample("linalg.cond", _SQUARE, 1, gradgrad=False, dtypes=FLOATS),
-    Sample("linalg.cond", _SQUARE, "fro", gradgrad=False, dtypes=FLOATS),
+    Sample("linalg.cond", _SQUARE, 1, grad=False, dtypes=FLOATS),
+    Sample("linalg.cond", _SQUARE, "fro", grad=False, dtypes=FLOATS),
     Sample("linalg.cond", T(2, 3), 1),
 ]

@@ -518,6 +518,33 @@ def sequences_are_padded_and_packed(torch):
     ]  # fmt: skip
 
 
+@case
+def weights_are_normalized(torch):
+    net = torch.nn.utils.weight_norm(torch.nn.Linear(3, 2))
+    keys, value = list(net.state_dict()), net(torch.ones(1, 3))
+    value.sum().backward()
+    grads = [net.weight_g.grad, net.weight_v.grad]
+    torch.nn.utils.remove_weight_norm(net)
+    whole = torch.nn.utils.weight_norm(torch.nn.Linear(3, 2), dim=None)
+    return [keys, value, grads, list(net.state_dict()), net.weight, whole.weight_g, whole(torch.ones(1, 3))]
+
+
+@case
+def modules_are_called_with_other_tensors(torch):
+    call = torch.nn.utils.stateless.functional_call
+    net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.BatchNorm1d(2))
+    weight = torch.ones(2, 2, requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        out = call(net, {"0.weight": weight, "1.running_mean": torch.ones(2)}, (torch.tensor([[1.0, 2.0], [0.0, 1.0]]),))
+    return [out, net[0].weight, net[1].running_mean]
+
+
+@case
+def initialisation_is_skipped(torch):
+    return [repr(torch.nn.utils.skip_init(torch.nn.Linear, 2, 3)), str(torch.nn.utils.skip_init(torch.nn.Linear, 2, 3).weight.device)]
+
+
 @pytest.mark.parametrize("function", CASES, ids=lambda function: function.__name__)
 def test_agrees_with_torch(function):
     assert _outcome(function, pytorchlike) == _outcome(function, torch)

@@ -41,7 +41,9 @@ def optimizer_of(library, name="SGD", **kwargs):
 def facts(scheduler):
     """The numbers of all groups, and the state without functions."""
     groups = [{key: value for key, value in group.items() if key != "params"} for group in scheduler.optimizer.param_groups]
-    return copy.deepcopy((groups, scheduler.get_last_lr(), {key: value for key, value in scheduler.state_dict().items() if key != "_scale_fn_ref"}))
+    return copy.deepcopy(
+        (groups, scheduler.get_last_lr(), {key: value for key, value in scheduler.state_dict().items() if key != "_scale_fn_ref"})
+    )
 
 
 def same(run):
@@ -213,7 +215,9 @@ def test_warnings_about_the_order_of_calls_and_epochs():
 
     def epochs(library, module):
         optimizer = optimizer_of(library)
-        schedulers = [SCHEDULERS[name](module, optimizer) for name in ("StepLR", "MultiStepLR", "LinearLR", "CosineAnnealingLR", "PolynomialLR")]
+        schedulers = [
+            SCHEDULERS[name](module, optimizer) for name in ("StepLR", "MultiStepLR", "LinearLR", "CosineAnnealingLR", "PolynomialLR")
+        ]
         optimizer.step()
         seen = []
         for scheduler in schedulers:

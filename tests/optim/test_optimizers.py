@@ -25,13 +25,15 @@ def gradients(steps, dtype=np.float32, seed=0):
     """Gradients that change sign, vanish at some places and differ in size."""
     random = np.random.default_rng(seed)
     for _ in range(steps):
-        yield [np.asarray(random.normal(size=shape) * random.choice([0, 1e-3, 1, 1, 10], size=shape)).astype(dtype) for shape in SHAPES.values()]
+        yield [
+            np.asarray(random.normal(size=shape) * random.choice([0, 1e-3, 1, 1, 10], size=shape)).astype(dtype)
+            for shape in SHAPES.values()
+        ]
 
 
 def start(dtype=np.float32):
     random = np.random.default_rng(1)
     return [np.asarray(random.normal(size=shape)).astype(dtype) for shape in SHAPES.values()]
-
 
 
 def first_states(cls, params, group, on):
@@ -119,7 +121,9 @@ def test_steps_states_and_repr(name, kwargs):
 @pytest.mark.parametrize("name", NAMES)
 def test_signatures(name):
     mine, wanted = (inspect.signature(getattr(library.optim, name).__init__) for library in (ours, theirs))
-    assert [(p.name, p.kind, p.default) for p in mine.parameters.values()] == [(p.name, p.kind, p.default) for p in wanted.parameters.values()]
+    assert [(p.name, p.kind, p.default) for p in mine.parameters.values()] == [
+        (p.name, p.kind, p.default) for p in wanted.parameters.values()
+    ]
 
 
 @pytest.mark.parametrize(("name", "kwargs"), [(name, kwargs) for name, cases in REFUSED.items() for kwargs in cases], ids=str)
@@ -213,7 +217,9 @@ def test_hooks():
             optimizer.register_state_dict_post_hook(lambda o, state: {**state, "extra": 1}),
             optimizer.register_load_state_dict_pre_hook(lambda o, state: seen.append(("load pre", sorted(state)))),
             optimizer.register_load_state_dict_post_hook(lambda o: seen.append("load post")),
-            __import__(f"{library.__name__}.optim.optimizer", fromlist=["x"]).register_optimizer_step_post_hook(lambda o, args, kwargs: seen.append("everywhere")),
+            __import__(f"{library.__name__}.optim.optimizer", fromlist=["x"]).register_optimizer_step_post_hook(
+                lambda o, args, kwargs: seen.append("everywhere")
+            ),
         ]
         seen.append(optimizer.step(lambda: 5))
         state = optimizer.state_dict()
@@ -265,9 +271,12 @@ def test_zero_grad_and_parameters_without_gradient():
 
 
 def test_states_move_between_the_libraries():
-    (mine, my_optimizer), (wanted, their_optimizer) = run(ours, "Adam", {"amsgrad": True}), run(theirs, "Adam", {"amsgrad": True})
+    (mine, my_optimizer), (_, their_optimizer) = run(ours, "Adam", {"amsgrad": True}), run(theirs, "Adam", {"amsgrad": True})
     given = their_optimizer.state_dict()
-    given["state"] = {i: {key: ours.tensor(value.tolist(), dtype=getattr(ours, str(value.dtype)[6:])) for key, value in s.items()} for i, s in given["state"].items()}
+    given["state"] = {
+        i: {key: ours.tensor(value.tolist(), dtype=getattr(ours, str(value.dtype)[6:])) for key, value in s.items()}
+        for i, s in given["state"].items()
+    }
     fresh = ours.optim.Adam(mine, lr=1.0)
     fresh.load_state_dict(given)
     assert fresh.param_groups[0]["lr"] == 1e-3 and fresh.param_groups[0]["amsgrad"] is True

@@ -8,7 +8,10 @@ import pytest
 import torch
 
 import pytorchlike
-import pytorchlike.tensors.representation  # noqa: F401
+import pytorchlike.tensors.representation  # noqa: F401  (installs what is tested)
+from pytorchlike.core.dtype import float32
+from pytorchlike.graph.value import aval_of, constant
+from pytorchlike.tensors.tensor import make_tensor
 
 
 class Mine(pytorchlike.Tensor):
@@ -93,6 +96,16 @@ def test_printing_changes_nothing():
 
 
 def test_errors_that_depend_on_data_are_raised_before_anything_is_shown():
-    x = pytorchlike.bernoulli(pytorchlike.tensor([2.0]))
     with pytest.raises(RuntimeError, match="Expected p_in"):
-        repr(x)
+        repr(pytorchlike.bernoulli(pytorchlike.tensor([2.0])))
+
+
+def test_inside_a_jax_transformation_there_is_nothing_to_show():
+    shown = []
+
+    def traced(array):
+        shown.append(repr(make_tensor(constant(array, aval_of(array.shape, float32)))))
+        return array
+
+    jax.jit(traced)(np.ones(3, np.float32))
+    assert shown == ["tensor(..., size=(3,), traced)"]

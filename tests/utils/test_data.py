@@ -222,7 +222,11 @@ def test_default_collate_of_tensors():
     same(lambda library, data: data.default_collate([library.ones(2), library.zeros(3)]))
 
 
-@pytest.mark.parametrize("value", [1, "a", np.ones(2), np.float32(2), np.array(["a"]), (1, np.ones(1)), [np.ones(1)], Point(1, np.ones(1)), {"a": np.ones(1)}], ids=str)
+@pytest.mark.parametrize(
+    "value",
+    [1, "a", np.ones(2), np.float32(2), np.array(["a"]), (1, np.ones(1)), [np.ones(1)], Point(1, np.ones(1)), {"a": np.ones(1)}],
+    ids=str,
+)
 def test_default_convert(value):
     same(lambda library, data: data.default_convert(value))
 

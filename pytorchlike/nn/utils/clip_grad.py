@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...aten.constructors import tensor as make_tensor
-from ...aten.norm import vector_norm
 from ...aten.shape import stack
 from ...autograd.grad_mode import no_grad
 from ...tensors.tensor import Tensor
@@ -31,7 +30,7 @@ def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: boo
     if not tensors:
         return make_tensor(0.0)
     first = tensors[0].device
-    total = vector_norm(stack([vector_norm(t, norm_type).to(first) for t in tensors]), norm_type)
+    total = stack([t.norm(norm_type).to(first) for t in tensors]).norm(norm_type)
     if error_if_nonfinite and bool(total.isnan().logical_or(total.isinf())):
         raise RuntimeError(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. To disable this error "

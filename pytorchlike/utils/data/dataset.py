@@ -71,7 +71,9 @@ class StackDataset(Dataset):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
-            raise ValueError("Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but both types are given.")
+            raise ValueError(
+                "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but both types are given."
+            )
         if not args and not kwargs:
             raise ValueError("At least one dataset should be passed")
         self.datasets: Any = args or kwargs

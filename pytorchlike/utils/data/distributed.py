@@ -31,7 +31,13 @@ class DistributedSampler(Sampler[int]):
     __module__ = "torch.utils.data.distributed"
 
     def __init__(
-        self, dataset: Any, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True, seed: int = 0, drop_last: bool = False
+        self,
+        dataset: Any,
+        num_replicas: int | None = None,
+        rank: int | None = None,
+        shuffle: bool = True,
+        seed: int = 0,
+        drop_last: bool = False,
     ) -> None:
         if num_replicas is None:
             num_replicas = _process_group().get_world_size()

@@ -114,7 +114,8 @@ def collate_numpy_array_fn(batch: Sequence, *, collate_fn_map: dict | None = Non
 
 def collate_numpy_scalar_fn(batch: Sequence, *, collate_fn_map: dict | None = None) -> Any:
     """Numpy's numbers keep their dtype."""
-    return torch.as_tensor(batch)
+    same = all(type(number) is type(batch[0]) for number in batch)
+    return torch.as_tensor(np.array(batch) if same else batch)
 
 
 def collate_float_fn(batch: Sequence, *, collate_fn_map: dict | None = None) -> Any:

@@ -229,7 +229,8 @@ def _eigh(x, UPLO: str):
 def _(UPLO, primals, tangents):
     """As if both triangles were read, which makes gradients symmetric; JAX's own derivative looks at one."""
     values, vectors = _eigh(primals[0], UPLO)
-    inner = multiply(adjoint(vectors), multiply(tangents[0], vectors))
+    change = (tangents[0] + adjoint(tangents[0])) / 2
+    inner = multiply(adjoint(vectors), multiply(change, vectors))
     gap = values[..., None, :] - values[..., :, None]
     return (values, vectors), (jnp.diagonal(inner, axis1=-2, axis2=-1).real, multiply(vectors, inner * _reciprocal(gap)))
 
@@ -245,7 +246,8 @@ def _(g, result0, result1):
     values, vectors = result0, result1
     gap = values[..., None, :] - values[..., :, None]
     off = ~jnp.eye(values.shape[-1], dtype=bool)
-    inner = jnp.where(off, multiply(adjoint(vectors), g[1]) * _reciprocal(gap), g[0][..., None].astype(vectors.dtype))
+    turning = multiply(adjoint(vectors), g[1])
+    inner = jnp.where(off, (turning - adjoint(turning)) / 2 * _reciprocal(gap), g[0][..., None].astype(vectors.dtype))
     return multiply(multiply(vectors, inner), adjoint(vectors))
 
 

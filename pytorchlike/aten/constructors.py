@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,35 @@ from ..core.device import CPU, as_device, device
 from ..core.dtype import dtype
 from ..core.state import thread
 from ..dispatch.call import host_tensor
-from ..tensors.convert import from_numpy, infer_array
+from ..tensors.construct import PYTHON_DTYPES, array_of, infer_array
+from ..tensors.convert import from_dlpack, from_numpy
 from ..tensors.tensor import Tensor
 
 __all__ = [
-    "as_tensor", "asarray", "can_cast", "from_numpy", "frombuffer", "get_default_device", "get_default_dtype", "is_complex", "is_floating_point",
+    "as_tensor", "asarray", "can_cast", "from_dlpack", "from_numpy", "frombuffer", "get_default_device", "get_default_dtype", "is_complex", "is_floating_point",
     "is_nonzero", "is_storage", "is_tensor", "numel", "promote_types", "result_type", "scalar_tensor", "set_default_device", "set_default_dtype",
     "tensor",
 ]  # fmt: skip
+
+
+COPY_CONSTRUCT = (
+    "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+    "sourceTensor.detach().clone().requires_grad_(True), rather than {}(sourceTensor)."
+)
+
+
+def as_dtype(given: Any, function: str) -> dtype | None:
+    """A ``dtype=`` argument, which may be one of Python's number types.
+
+    Raises:
+        TypeError: anything else.
+    """
+    if given is None or isinstance(given, dtype):
+        return given
+    found = PYTHON_DTYPES.get(given) if isinstance(given, type) else None
+    if found is None:
+        raise TypeError(f"{function}(): argument 'dtype' must be torch.dtype, not {type(given).__name__}")
+    return found
 
 
 def tensor(data: Any, *, dtype: dtype | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
@@ -29,15 +51,9 @@ def tensor(data: Any, *, dtype: dtype | None = None, device: Any = None, require
     Raises:
         ValueError, TypeError, RuntimeError: ragged or non-numeric data, overflow; torch's texts.
     """
+    dtype = as_dtype(dtype, "tensor")
     if isinstance(data, Tensor):
-        import warnings
-
-        warnings.warn(
-            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
-            UserWarning,
-            stacklevel=2,
-        )
+        warnings.warn(COPY_CONSTRUCT.format("torch.tensor"), UserWarning, stacklevel=2)
         made = to(data.detach(), None if device is None else as_device(device), dtype, copy=True)
         return made.requires_grad_(requires_grad)
     array, found = infer_array(data, dtype)
@@ -47,11 +63,12 @@ def tensor(data: Any, *, dtype: dtype | None = None, device: Any = None, require
 def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Tensor:
     """Data as a tensor, without copying where that is possible: tensors as they are, numpy arrays sharing memory."""
     target = None if device is None else as_device(device)
+    dtype = as_dtype(dtype, "as_tensor")
     if isinstance(data, Tensor):
         return to(data, target, dtype)
-    if isinstance(data, np.ndarray):
-        shared = from_numpy(data)
-        return to(shared, target or thread.state.device, dtype)
+    array = None if isinstance(data, np.generic) else array_of(data)
+    if array is not None:
+        return to(from_numpy(array), target or thread.state.device, dtype)
     return tensor(data, dtype=dtype, device=device)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import jax.numpy as jnp
 
 from ..core.dims import wrap_dim, wrap_dims
-from ..dispatch.registry import FUNCTION, METHOD, OUT, Promote, composite, op
+from ..dispatch.registry import FUNCTION, METHOD, OUT, composite, op
 from .matmul import FULL, accumulator, check_broadcast, contract
 from .reduce import scalar_type, widened
+from .shape import common_dtype
 
 _FORMS = FUNCTION | METHOD | OUT
 
@@ -35,12 +36,11 @@ def _(input1, input2, weight, bias):
         raise RuntimeError(f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {weight.shape[0]}")
 
 
-@op("kron(Tensor self, Tensor other) -> Tensor", promote=Promote.DEFAULT, forms=_FORMS)
+@op("kron(Tensor self, Tensor other) -> Tensor", forms=_FORMS)
 def kron(self, other):
     """The Kronecker product, over as many dimensions as the longer shape has."""
-    ndim = max(self.ndim, other.ndim)
-    a = self.reshape((1,) * (ndim - self.ndim) + self.shape)
-    b = other.reshape((1,) * (ndim - other.ndim) + other.shape)
+    ndim, kind = max(self.ndim, other.ndim), common_dtype([self, other])
+    a, b = (x.astype(kind).reshape((1,) * (ndim - x.ndim) + x.shape) for x in (self, other))
     out = jnp.expand_dims(a, tuple(range(1, 2 * ndim, 2))) * jnp.expand_dims(b, tuple(range(0, 2 * ndim, 2)))
     return out.reshape(tuple(m * n for m, n in zip(a.shape, b.shape)))
 

@@ -109,8 +109,8 @@ def convolve(x, weight, stride: Sequence[int], padding: Pairs, dilation: Sequenc
 
 
 def _pull_back(function: Callable, at: Any, g):
-    """The gradient of a linear ``function`` at an array of shape and dtype ``at``; linear, so its value is not needed."""
-    (pulled,) = jax.vjp(function, jnp.zeros(at.shape, at.dtype))[1](jnp.conj(g))
+    """The gradient of a linear ``function`` of an array shaped like ``at``; linear, so its value is not needed."""
+    (pulled,) = jax.vjp(function, jnp.zeros(at.shape, g.dtype))[1](jnp.conj(g))
     return jnp.conj(pulled)
 
 

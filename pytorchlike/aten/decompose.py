@@ -141,7 +141,7 @@ def _reciprocal(x):
 
 
 @linalg_svd.grad("A")
-def _(g, A, result0, result1, result2, full_matrices):
+def _(g, result0, result1, result2):
     return _svd_gradient(g[0], g[1], adjoint(g[2]), result0, result1, adjoint(result2))
 
 

@@ -11,7 +11,7 @@ from ..dispatch import overrides
 from ..dispatch.call import call_view, general_inplace, host_tensor
 from ..dispatch.registry import Form, lookup, view
 from ..tensors import geometry as geometries
-from ..tensors.convert import infer_array
+from ..tensors.construct import infer_array
 from ..tensors.geometry import Geometry
 from ..tensors.tensor import PLAIN_TYPES, Tensor, tensor_method
 

@@ -430,7 +430,7 @@ def _(g, target, weight, self_meta, reduction, ignore_index):
 
 @negative_likelihood.grad("weight")
 def _(g, weight_meta):
-    return jnp.zeros(weight_meta.shape, weight_meta.dtype)  # torch gives class weights no gradient
+    return jnp.zeros(weight_meta.shape, g.dtype)  # torch gives class weights no gradient
 
 
 @negative_likelihood.check

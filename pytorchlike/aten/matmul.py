@@ -10,8 +10,9 @@ import numpy as np
 from jax import lax
 
 from ..core.dims import wrap_dim
-from ..dispatch.registry import ALL_FORMS, FUNCTION, METHOD, OUT, Promote, op
+from ..dispatch.registry import ALL_FORMS, FUNCTION, METHOD, OUT, op
 from .reduce import is_integral, scalar_type, widened
+from .shape import common_dtype
 
 _FORMS = FUNCTION | METHOD | OUT
 FULL = lax.Precision.HIGHEST
@@ -360,28 +361,33 @@ def _(self, other):
             )
 
 
-@op("outer(Tensor self, Tensor vec2) -> Tensor", promote=Promote.DEFAULT, forms=_FORMS)
+def _outer(a, b):
+    kind = common_dtype([a, b])
+    return a.astype(kind)[:, None] * b.astype(kind)
+
+
+@op("outer(Tensor self, Tensor vec2) -> Tensor", forms=_FORMS)
 def outer(self, vec2):
-    """The product of each element of one vector with each one of the other."""
-    return self[:, None] * vec2
+    """The product of each element of one vector with each one of the other, in their common dtype."""
+    return _outer(self, vec2)
 
 
-@op("ger(Tensor self, Tensor vec2) -> Tensor", promote=Promote.DEFAULT, forms=_FORMS)
+@op("ger(Tensor self, Tensor vec2) -> Tensor", forms=_FORMS)
 def ger(self, vec2):
     """`outer` under its older name."""
-    return self[:, None] * vec2
+    return _outer(self, vec2)
 
 
 @outer.grad("self")
 @ger.grad("self")
 def _(g, vec2):
-    return multiply(g, vec2.conj())
+    return multiply(g, vec2.astype(g.dtype).conj())
 
 
 @outer.grad("vec2")
 @ger.grad("vec2")
 def _(g, self):
-    return multiply(self.conj(), g)
+    return multiply(self.astype(g.dtype).conj(), g)
 
 
 @outer.check
@@ -520,13 +526,11 @@ def _(self, batch1, batch2, beta, alpha):
     _check_batches(self, batch1, batch2, (batch1.shape[1], batch2.shape[2]))
 
 
-@op(
-    "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-    promote=Promote.DEFAULT, promoted=("self", "vec1", "vec2"), forms=ALL_FORMS,
-)  # fmt: skip
+@op("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", forms=ALL_FORMS)
 def addr(self, vec1, vec2, beta, alpha):
     """``beta * self + alpha * outer(vec1, vec2)``."""
-    return _combined(self, widened(vec1)[:, None] * widened(vec2), beta, alpha)
+    kind = common_dtype([self, vec1, vec2])
+    return _combined(self.astype(kind), widened(_outer(vec1.astype(kind), vec2.astype(kind))), beta, alpha)
 
 
 @addr.check

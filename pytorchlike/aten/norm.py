@@ -179,7 +179,7 @@ def _(g):
 
 @batch_norm_inference.grad("running_mean", "running_var")
 def _(g, running_mean_meta):
-    return jnp.zeros(running_mean_meta.shape, running_mean_meta.dtype)  # torch does not differentiate buffers
+    return jnp.zeros(running_mean_meta.shape, g.dtype)  # torch does not differentiate buffers
 
 
 @batch_norm_inference.check

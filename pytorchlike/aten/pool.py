@@ -84,7 +84,7 @@ class _Windows:
     def source(self, position: Sequence[int]):
         """For each window the flat index, in the unpadded plane, of its element at a kernel position."""
         flat: Any = 0
-        for axis, (n, s, p, d, count) in enumerate(zip(self.sizes, self.stride, self.padding, self.dilation, self.counts)):
+        for axis, (n, s, p, d) in enumerate(zip(self.sizes, self.stride, self.padding, self.dilation)):
             along = lax.broadcasted_iota(jnp.int32, self.counts, axis) * s + (position[axis] * d - p)
             flat = flat * n + along
         return flat

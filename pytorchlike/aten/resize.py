@@ -109,8 +109,8 @@ def resized(input, mode, size, align_corners, antialias, factor0, factor1, facto
 
 @resized.grad("input")
 def _(g, input_meta, mode, size, align_corners, antialias, factor0, factor1, factor2):
-    g = widened(g)
-    for axis, taps in _taps_of(input_meta.shape, input_meta.dtype, mode, size, align_corners, antialias, (factor0, factor1, factor2)):
+    dtype, g = g.dtype, widened(g)
+    for axis, taps in _taps_of(input_meta.shape, dtype, mode, size, align_corners, antialias, (factor0, factor1, factor2)):
         n, out = input_meta.shape[axis], taps.indices.shape[0]
         repeats, rest = divmod(out, n)
         if mode.startswith("nearest") and not rest and (taps.indices[:, 0] == np.arange(out) // repeats).all():

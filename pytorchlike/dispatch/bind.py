@@ -103,12 +103,17 @@ class Layout:
 
     def named_avals(self, avals: Sequence[Any]) -> dict[str, Any]:
         """Avals by argument name (numbers as 0-d ones)."""
-        return dict(zip(self.order, self.values(avals, [None] * len(self.parts), "aval"), strict=True))
+        named = dict(zip(self.order, self.values(avals, [None] * len(self.parts), "aval"), strict=True))
+        return named | {name: _INT_AVAL for name, part in zip(self.order, self.parts) if part[0] == INT}
+
+
+_FLOAT_AVAL = jax.ShapeDtypeStruct((), np.dtype(np.float64))
+_INT_AVAL = jax.ShapeDtypeStruct((), np.dtype(np.int64))
 
 
 def _number(scalar: Any, compute: Any) -> Any:
     if scalar is None or compute == "aval":
-        return jax.ShapeDtypeStruct((), np.dtype(np.float64))
+        return _FLOAT_AVAL
     if compute is not None:
         return lax.convert_element_type(scalar, compute)
     return jax._src.lax.lax._convert_element_type(scalar, scalar.dtype, weak_type=True)

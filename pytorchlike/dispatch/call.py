@@ -25,6 +25,7 @@ from ..graph.value import Value, aval_of, constant, new_value
 from ..tensors import geometry as geometries
 from ..tensors import layout as memory_layout
 from ..tensors import windows
+from ..tensors.relayout import instruction as relayout
 from ..tensors.mutation import check_writable, check_writable_memory, write_into
 from ..tensors.tape import Backward, Edge, Node, connect, next_number
 from ..tensors.tensor import MULTI_OUTPUT_VIEW, NO_GRAD_VIEW, PLAIN_TYPES, Tensor, make_storage, make_tensor, make_view
@@ -32,7 +33,7 @@ from . import overrides, registry
 from .bind import bind
 from .derivative import Differentiable, backward_name
 from .registry import OUT, Composite, Operator, Promote, ViewOperator
-from .schema import Schema
+from .schema import Argument, Schema
 
 __all__ = ["apply", "call_factory", "general", "general_inplace", "general_out", "host_tensor"]
 
@@ -112,7 +113,11 @@ def general_inplace(operator: Operator, arguments: tuple[Any, ...]) -> Tensor:
     values = tuple([t._value if t._storage is None else t._read() for t in call.tensors])
     results = record(call.instruction, values, floats, ints)
     edges = _edges(call.tensors)
-    node = tape(call.instruction, edges, values, results, floats, ints) if edges is not None else None
+    node = None
+    if edges is not None:
+        # what the derivative saves of the target is its old value: a copy, since the value itself is void after the write
+        (old,) = record(relayout(values[0].aval.stride), values[:1])
+        node = tape(call.instruction, edges, (old, *values[1:]), results, floats, ints)
     write_into(target, results[0], (node, 0) if node is not None else None)
     return target
 
@@ -397,11 +402,20 @@ def _view_arguments(operator: ViewOperator, arguments: tuple[Any, ...]) -> tuple
 
 
 # ---------------------------------------------------------------------------------------------------------------- generated functions
-def folds_integers(schema: Schema) -> bool:
-    """Whether positional ints stand for the one int list, as in ``x.view(2, 3)`` and ``zeros(2, 3)``."""
+#: torch's functions that take their tensors one by one as well as in a list.
+_VARIADIC = frozenset({"atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_tensors", "cartesian_prod", "einsum", "meshgrid"})
+
+
+def folded_argument(schema: Schema) -> Argument | None:
+    """The list that positional arguments stand for one by one: ``x.view(2, 3)``, ``zeros(2, 3)``, ``meshgrid(a, b)``."""
     positional = [a for a in schema.arguments if not a.keyword_only]
-    rest = positional[1:] if positional and positional[0].name in ("self", "input") and positional[0].type == "Tensor" else positional
-    return len(rest) == 1 and rest[0].type == "int[]"
+    if not positional:
+        return None
+    last = positional[-1]
+    if last.type == "Tensor[]" and schema.name in _VARIADIC:
+        return last
+    rest = positional[1:] if positional[0].name in ("self", "input") and positional[0].type == "Tensor" else positional
+    return last if len(rest) == 1 and last.type == "int[]" else None
 
 
 def on_tape(found: State, edges: tuple[Edge | None, ...], inputs: tuple[Value, ...], output: Value, scalars: Any = None) -> Edge | None:
@@ -472,10 +486,10 @@ def _signature(schema: Schema, first: str, with_out: bool) -> tuple[str, dict[st
     """The parameter list as text, and the defaults its names refer to."""
     defaults: dict[str, Any] = {}
     positional, keyword = [], []
-    fold = folds_integers(schema)
+    fold = folded_argument(schema)
     for name, a in zip(_parameters(schema, first), schema.arguments):
         text = name
-        if fold and a.type == "int[]" and not a.keyword_only:
+        if a is fold:
             keyword.insert(0, f"*{name}")
             continue
         if not a.required:
@@ -504,10 +518,11 @@ def _unfold(schema: Schema) -> str:
         picked = "".join(f"    {_python_name(n)} = named.pop('{n}', {_python_name(n)})\n" for n in _reserved(schema))
         refusal = f"{schema.name}() got an unexpected keyword argument '"
         return picked + f"    if named:\n        raise TypeError({refusal!r} + next(iter(named)) + \"'\")\n"
-    if not folds_integers(schema):
+    listed = folded_argument(schema)
+    if listed is None:
         return ""
-    listed = next(a.name for a in schema.arguments if a.type == "int[]" and not a.keyword_only)
-    return f"    {listed} = folded('{schema.name}', '{listed}', {listed}, named)\n"
+    single = "Sequence" if listed.type == "Tensor[]" else "int"
+    return f"    {listed.name} = folded('{schema.name}', '{listed.name}', {listed.name}, named, {single!r})\n"
 
 
 def _compile(name: str, source: str, namespace: dict[str, Any]) -> Any:
@@ -667,14 +682,18 @@ def make_function(declared: Any, first: str = "self", for_dunder: bool = False) 
     return function
 
 
-def _folded(function: str, argument: str, positional: tuple, named: dict[str, Any]) -> Any:
-    """The int list of a call such as ``x.view(2, 3)``, ``x.view((2, 3))`` or ``x.view(size=(2, 3))``."""
+def _folded(function: str, argument: str, positional: tuple, named: dict[str, Any], kind: str) -> Any:
+    """The list of a call such as ``x.view(2, 3)``, ``x.view((2, 3))``, ``x.view(size=(2, 3))`` or ``meshgrid(a, b)``."""
     if named:
         value = named.pop(argument, positional)
         if named or (positional and value is not positional):
             raise TypeError(f"{function}() got an unexpected keyword argument '{next(iter(named), argument)}'")
         return value
-    return positional[0] if len(positional) == 1 and not isinstance(positional[0], int) else positional
+    if len(positional) != 1:
+        return positional
+    first = positional[0]
+    is_list = isinstance(first, (list, tuple)) if kind == "Sequence" else not isinstance(first, int)
+    return first if is_list else positional
 
 
 def call_composite(declared: Composite, arguments: tuple[Any, ...]) -> Any:

@@ -124,7 +124,7 @@ def rule_backward(operator: Any, instruction: Any, needed: tuple[bool, ...], inp
             grads = spread([next(arguments_left) for there in present if there], present, outputs)
             known = layout.named(instruction.cast(arrays, compute), list(arguments_left), compute)
             known |= {f"result{k}": array for k, array in results.items()} | ({"result": results[0]} if 0 in results else {})
-            known |= {f"{name}_meta": meta for name, meta in layout.named_avals(inputs).items()}
+            known |= {f"{name}_meta": meta for name, meta in layout.named_avals([a.shape_dtype for a in inputs]).items()}
             known["g"] = grads[0] if len(outputs) == 1 else tuple(grads)
             gradients: list[Any] = []
             for name in wanted:

@@ -14,7 +14,7 @@ from ..core.dtype import dtype
 from ..tensors.tensor import Tensor, method_makers
 from . import overrides, registry
 from .bind import type_name
-from .call import folds_integers, make_function, make_inplace
+from .call import folded_argument, make_function, make_inplace
 from .registry import FUNCTION, INPLACE, METHOD
 from .schema import Argument
 
@@ -145,11 +145,11 @@ def _resolve(name: str, overloads: list[tuple[Any, Callable]], args: tuple, kwar
 def _fits(declared: Any, args: tuple, kwargs: dict[str, Any]) -> bool:
     schema = declared.schema
     positional = [a for a in schema.arguments if not a.keyword_only]
-    if folds_integers(schema):
-        listed = next(k for k, a in enumerate(positional) if a.type == "int[]")
-        rest = args[listed:]
-        if len(rest) > 1 or (rest and isinstance(rest[0], int)):
-            args = (*args[:listed], tuple(rest))
+    folded = folded_argument(schema)
+    if folded is not None:
+        rest = args[positional.index(folded) :]
+        if len(rest) > 1 or (rest and not isinstance(rest[0], (list, tuple))):
+            args = (*args[: positional.index(folded)], tuple(rest))
     if len(args) > len(positional):
         return False
     given = dict(zip([a.name for a in positional], args))
@@ -211,7 +211,7 @@ _TESTS: dict[str, Callable[[Any], bool]] = {
 
 # ---------------------------------------------------------------------------------------------------------------- Python's operators
 _OPERATORS = {
-    "__add__": "add", "__radd__": "add", "__sub__": "sub", "__rsub__": "rsub", "__mul__": "mul", "__rmul__": "mul", "__truediv__": "div",
+    "__add__": "add", "__radd__": "add", "__sub__": "sub", "__rsub__": "rsub", "__mul__": "mul", "__rmul__": "mul", "__truediv__": "true_divide",
     "__floordiv__": "floor_divide", "__mod__": "remainder", "__pow__": "pow", "__matmul__": "matmul",
     "__neg__": "neg", "__abs__": "abs", "__invert__": "bitwise_not", "__pos__": "positive",
     "__eq__": "eq", "__ne__": "ne", "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge",

@@ -17,7 +17,7 @@ from .instruction import evaluate
 from .trie import State
 from .value import Value
 
-__all__ = ["Program", "compile_program"]
+__all__ = ["Program", "compile_program", "donated"]
 
 #: ``sys.getrefcount`` of a value that only the trace holds: its list of values, its inputs, a local name and the argument.
 _ONLY_THE_TRACE = 4
@@ -46,16 +46,20 @@ class Program:
         self.runs = 0
         self.first_run_seconds = 0.0
 
-    def run(self, values: list[Value], floats: list[float], ints: list[int]) -> tuple[list[Any], Any]:
-        """Compute the live slots: (their arrays in order, the array of error flags or None)."""
+    def run(self, values: list[Value], floats: list[float], ints: list[int], protected: frozenset[int]) -> tuple[list[Any], Any]:
+        """Compute the live slots: (their arrays in order, the array of error flags or None).
+
+        Args:
+            protected: donated inputs that must survive this run.
+        """
         start = time.perf_counter() if self.runs == 0 else 0.0
         if len(self.parts) == 1:
-            results, flags = self.parts[0].run(values, floats, ints)
+            results, flags = self.parts[0].run(values, floats, ints, protected)
         else:  # values on several devices: one part for each, none reads another's results
             found: dict[int, Any] = {}
             collected = []
             for part in self.parts:
-                results, flags = part.run(values, floats, ints)
+                results, flags = part.run(values, floats, ints, protected)
                 found.update(zip(part.live, results, strict=True))
                 if flags is not None:
                     collected.append(np.asarray(flags))
@@ -81,7 +85,8 @@ class Part:
         self.int_count = last.int_count if last else 0
         self.function = jax.jit(self._trace, donate_argnums=tuple(i + 2 for i, slot in enumerate(inputs) if slot in donated))
 
-    def run(self, values: list[Value], floats: list[float], ints: list[int]) -> tuple[list[Any], Any]:
+    def run(self, values: list[Value], floats: list[float], ints: list[int], protected: frozenset[int]) -> tuple[list[Any], Any]:
+        """Run on the device's inputs."""
         arrays = [values[slot].array for slot in self.inputs]
         for k, array in enumerate(arrays):
             if type(array) is np.ndarray:
@@ -89,6 +94,8 @@ class Part:
                 if sys.getrefcount(value) > _ONLY_THE_TRACE:  # it will be an input again: send it to the device once
                     with jax.enable_x64(True):
                         arrays[k] = value.array = jax.device_put(array, jax_device(value.aval.device))
+        if protected:
+            arrays = [jax.numpy.copy(a) if slot in protected else a for slot, a in zip(self.inputs, arrays, strict=True)]
         packed_floats = np.array(floats[: self.float_count], np.float64) if self.float_count else None
         packed_ints = np.array(ints[: self.int_count], np.int64) if self.int_count else None
         with jax.enable_x64(True):
@@ -135,15 +142,15 @@ def compile_program(position: State, live: tuple[int, ...], donatable: tuple[int
             needed.update(state.slots)
     steps.reverse()
     inputs.reverse()
-    device_of = _devices(producers)
-    donated = _matching(donatable, live, inputs, producers)
+    device_of = {slot: aval.device for slot, aval in _avals(producers).items()}
+    given = donated(position, live, donatable)
     parts = []
     for target in dict.fromkeys(device_of[s] for s in (*live, *[step.slot for step in steps])):
         parts.append(
             Part(
                 tuple(s for s in live if device_of[s] == target),
                 tuple(s for s in inputs if device_of[s] == target),
-                donated,
+                given,
                 [step for step in steps if device_of[step.slot] == target],
             )
         )
@@ -153,7 +160,7 @@ def compile_program(position: State, live: tuple[int, ...], donatable: tuple[int
         for step in part.steps
         for exception, message, _ in step.instruction.data_checks  # type: ignore[union-attr]
     ]
-    return Program(live, donated, parts, data_checks)
+    return Program(live, given, parts, data_checks)
 
 
 def _avals(states: list[State]) -> dict[int, Any]:
@@ -164,18 +171,16 @@ def _avals(states: list[State]) -> dict[int, Any]:
     return avals
 
 
-def _devices(states: list[State]) -> dict[int, Any]:
-    return {slot: aval.device for slot, aval in _avals(states).items()}
-
-
-def _matching(donatable: tuple[int, ...], live: tuple[int, ...], inputs: list[int], states: list[State]) -> tuple[int, ...]:
+def donated(position: State, live: tuple[int, ...], donatable: tuple[int, ...]) -> tuple[int, ...]:
     """The donatable inputs for which there is a result of the same shape and dtype (XLA warns about others)."""
-    avals = _avals(states)
+    if not donatable:
+        return ()
+    avals = _avals(position.path())
     room = Counter((avals[s].size, avals[s].dtype) for s in live)
-    donated = []
+    found = []
     for slot in donatable:
         key = (avals[slot].size, avals[slot].dtype)
-        if slot in inputs and room[key] > 0:
+        if room[key] > 0:
             room[key] -= 1
-            donated.append(slot)
-    return tuple(donated)
+            found.append(slot)
+    return tuple(found)

@@ -17,7 +17,7 @@ from ..core.device import jax_device
 from ..core.state import ThreadState, on_new_thread, thread
 from . import counters, executors, provenance
 from .instruction import Instruction
-from .lower import Program, compile_program
+from .lower import Program, compile_program, donated
 from .trie import State
 from .value import Value, new_value
 
@@ -153,8 +153,8 @@ def flush(trace: Trace, reason: str) -> None:
             donatable = tuple(
                 [s for v, s in trace.inputs.items() if v.aval.numel >= SMALLEST_DONATION and counts[s] == _DEAD_INPUT and _is_ours(v)]
             )
-            program = position.programs.get((live, donatable)) or _program(position, live, donatable)
-            _run(program, trace, state)
+            program, protected = position.programs.get((live, donatable)) or _program(position, live, donatable)
+            _run(program, protected, trace, state)
         if state.trace is trace:
             state.trace = Trace()
 
@@ -163,24 +163,25 @@ def _is_ours(value: Value) -> bool:
     return sys.getrefcount(value.array) == _OWN_ARRAY and isinstance(value.array, jax.Array)
 
 
-def _program(position: State, live: tuple[int, ...], donatable: tuple[int, ...]) -> Program:
-    """A program that computes at least the live slots and donates at most what may be; compiled unless one is there.
+def _program(position: State, live: tuple[int, ...], donatable: tuple[int, ...]) -> tuple[Program, frozenset[int]]:
+    """A program that computes at least the live slots, and the inputs it donates although they must survive (they are copied first).
 
-    One with more outputs serves too: what lingers in a reference cycle at one flush and not at the next must not cost a compilation.
+    One that was made for more results or more donations serves too: what lingers in a reference cycle at one flush and not at the next
+    must not cost a compilation.
     """
-    wanted, given = set(live), set(donatable)
-    for program in dict.fromkeys(position.programs.values()):
-        if wanted.issubset(program.live) and given.issuperset(program.donated) and len(program.live) <= 2 * len(live) + 4:
+    wanted, given = set(live), set(donated(position, live, donatable))
+    for program, _ in dict.fromkeys(position.programs.values()):
+        if wanted.issubset(program.live) and given.issubset(program.donated) and len(program.live) <= 2 * len(live) + 4:
             break
     else:
         program = compile_program(position, live, donatable)
-    position.programs[live, donatable] = program
-    return program
+    found = position.programs[live, donatable] = (program, frozenset(program.donated) - set(donatable))
+    return found
 
 
-def _run(program: Program, trace: Trace, state: ThreadState) -> None:
+def _run(program: Program, protected: frozenset[int], trace: Trace, state: ThreadState) -> None:
     values = trace.values
-    results, flags = program.run(values, trace.floats, trace.ints)
+    results, flags = program.run(values, trace.floats, trace.ints, protected)
     for slot, array in zip(program.live, results):
         value = values[slot]
         value.array = array
@@ -203,8 +204,9 @@ def materialise(value: Value, reason: str) -> Any:
             position = trace.position
             while position.parent is not None and position.parent.slot_count > value.slot:
                 position = position.parent
-            program = _program(position, (value.slot,), ())
-            (value.array,), _ = program.run(trace.values, trace.floats, trace.ints)
+            program, protected = _program(position, (value.slot,), ())
+            results, _ = program.run(trace.values, trace.floats, trace.ints, protected)
+            value.array = results[program.live.index(value.slot)]
             value.trace = None
     return value.array
 
@@ -236,9 +238,9 @@ def step_boundary(reason: str) -> None:
 def flush_all() -> None:
     """Run everything pending in this thread, and wait until devices have finished."""
     trace = thread.state.trace
-    live = [v for v in trace.values]
+    values = trace.values
     flush(trace, "flush_all")
-    jax.block_until_ready([v.array for v in live if v.trace is None and isinstance(v.array, jax.Array) and not v.array.is_deleted()])
+    jax.block_until_ready([v.array for v in values if v.trace is None and isinstance(v.array, jax.Array) and not v.array.is_deleted()])
     raise_data_errors()
 
 

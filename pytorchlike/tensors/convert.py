@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
 from typing import Any
 
 import jax
 import numpy as np
 
 from ..core import dtype as dtypes
-from ..core import state as settings
 from ..core.device import CPU, device, of_jax_device
 from ..core.dtype import dtype
 from ..graph import recorder
@@ -19,7 +18,7 @@ from .geometry import contiguous, geometry
 from .storage import HostMemory
 from .tensor import Tensor, make_storage, make_tensor, tensor_method
 
-__all__ = ["from_jax", "from_numpy", "host_array", "to_jax"]
+__all__ = ["from_dlpack", "from_jax", "from_numpy", "host_array", "to_jax"]
 
 
 # ---------------------------------------------------------------------------------------------------------------- numbers
@@ -67,19 +66,25 @@ def __bool__(self: Tensor) -> bool:
     return bool(host_array(self, "bool").item())
 
 
+def _only_element(self: Tensor) -> Any:
+    if self.numel() != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    return item(self)
+
+
 @tensor_method
 def __float__(self: Tensor) -> float:
-    return float(item(self))
+    return float(_only_element(self))
 
 
 @tensor_method
 def __int__(self: Tensor) -> int:
-    return int(item(self))
+    return int(_only_element(self))
 
 
 @tensor_method
 def __complex__(self: Tensor) -> complex:
-    return complex(item(self))
+    return complex(_only_element(self))
 
 
 @tensor_method
@@ -117,6 +122,11 @@ def __contains__(self: Tensor, element: Any) -> bool:
 
 
 # ---------------------------------------------------------------------------------------------------------------- numpy
+_READ_ONLY = (
+    "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to this tensor will result in "
+    "undefined behavior. You may want to copy the array to protect its data or make it writable before converting it to a tensor. This type of "
+    "warning will be suppressed for the rest of this program."
+)
 _NO_NUMPY_GRAD = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
 
 
@@ -157,7 +167,11 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
 @tensor_method
 def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
     found = numpy(self)
-    return found if dtype is None else found.astype(dtype, copy=False)
+    if dtype is not None and found.dtype != dtype:
+        if copy is False:
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
+        return found.astype(dtype)
+    return found.copy() if copy else found
 
 
 @tensor_method
@@ -180,20 +194,26 @@ def from_numpy(array: np.ndarray) -> Tensor:
     if any(s < 0 for s in array.strides):
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently supported. "
-            "(You can probably work around this by making a copy of your array  with array.copy().)"
+            "(You can probably work around this by making a copy of your array  with array.copy().) "
         )
+    if any(s % array.itemsize for s in array.strides):
+        raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.")
+    if not array.flags.writeable:
+        warnings.warn(_READ_ONLY, UserWarning, stacklevel=2)
+    if found.numpy.kind == "V":  # dtypes that numpy itself does not know: nothing to share
+        return make_tensor(constant(np.array(array), aval_of(array.shape, found)))
     owner = array
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
     stride = tuple(s // array.itemsize for s in array.strides) if array.size else layout.contiguous_strides(array.shape)
     at = geometry(array.shape, stride)
     extent = at.end
-    memory = owner.reshape(-1, copy=False) if owner.flags.c_contiguous else None
-    start = (array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]) // array.itemsize
-    if memory is None or memory.dtype != array.dtype:
+    dense = owner if owner.flags.c_contiguous else owner.T if owner.flags.f_contiguous else None
+    start, rest = divmod(array.__array_interface__["data"][0] - owner.__array_interface__["data"][0], array.itemsize)
+    if dense is None or rest or dense.dtype != array.dtype or type(dense) is not np.ndarray:
         memory = np.lib.stride_tricks.as_strided(array, (extent,), (array.itemsize,))
     else:
-        memory = memory[start : start + extent]
+        memory = dense.reshape(-1)[start : start + extent]
     base = at if at.is_contiguous or layout.is_non_overlapping_and_dense(at.size, at.stride) else contiguous((extent,))
     aval = aval_of(tuple(base.size), found, CPU, base.stride)
     tensor = make_tensor(constant(np.empty(0), aval))
@@ -226,8 +246,8 @@ def __dlpack__(self: Tensor, *, stream: Any = None, max_version: Any = None, dl_
     if self.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if self.device == CPU:
-        return numpy(self).__dlpack__()
-    return to_jax(self).__dlpack__(stream=stream)
+        return numpy(self).__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
+    return to_jax(self).__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
 
 @tensor_method
@@ -235,106 +255,47 @@ def __dlpack_device__(self: Tensor) -> tuple[int, int]:
     return (1, 0) if self.device == CPU else to_jax(self).__dlpack_device__()
 
 
-# ---------------------------------------------------------------------------------------------------------------- torch.tensor
-def infer_array(data: Any, wanted: dtype | None) -> tuple[np.ndarray, dtype]:
-    """Nested sequences, numbers, numpy scalars as a new numpy array, and the dtype torch infers for them.
+class _Capsule:
+    """A bare capsule as the object that exporters of the protocol are."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor over the memory of another library's array (a ``jax.Array`` keeps its elements: writes do not reach it).
+
+    Args:
+        ext_tensor: an object with ``__dlpack__``, or a capsule.
+        device, copy: where the result is to be, and whether it must (True) or must not (False) be a copy.
 
     Raises:
-        ValueError: ragged nesting.
-        TypeError: elements that are no numbers.
+        RuntimeError: not such an object, torch's text.
     """
-    if isinstance(data, (np.ndarray, np.generic)):
-        array = np.array(data)
-        found = dtypes.from_numpy(array.dtype) if wanted is None else wanted
-        return array.astype(found.numpy), found
-    shape = _shape_of(data)
-    flat = list(_leaves(data, shape, 0))
-    if wanted is None:
-        wanted = _inferred(flat)
-    try:
-        array = _filled(flat, wanted, shape)
-    except OverflowError as error:
-        raise RuntimeError(f"value cannot be converted to type {wanted.name} without overflow") from error
-    return array, wanted
-
-
-def _filled(flat: list[Any], wanted: dtype, shape: tuple[int, ...]) -> np.ndarray:
-    if wanted.numpy.kind in "iu" or wanted is dtypes.bool_:
-        if wanted is not dtypes.bool_:
-            flat = [int(v) for v in flat]
-        info_min, info_max = (0, 1) if wanted is dtypes.bool_ else (int(np.iinfo(wanted.numpy).min), int(np.iinfo(wanted.numpy).max))
-        if wanted is not dtypes.bool_ and any(not info_min <= v <= info_max for v in flat):
-            if wanted is dtypes.int64:
-                raise RuntimeError("Overflow when unpacking long long")
-            bad = next(v for v in flat if not info_min <= v <= info_max)
-            if bad < 0 and not wanted.is_signed and -bad <= info_max:
-                return np.array(flat, np.int64).astype(wanted.numpy).reshape(shape)
-            raise RuntimeError(f"value cannot be converted to type {_c_type(wanted)} without overflow")
-        return np.array([bool(v) for v in flat] if wanted is dtypes.bool_ else flat, wanted.numpy).reshape(shape)
-    if not wanted.is_complex and any(isinstance(v, complex) for v in flat):
-        raise TypeError(f"can't convert complex to {wanted.name}")
-    return np.array(flat, np.complex128 if wanted.is_complex else np.float64).astype(wanted.numpy).reshape(shape)
-
-
-def _c_type(wanted: dtype) -> str:
-    return {"int8": "int8_t", "uint8": "uint8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t"}.get(wanted.name, wanted.name)
-
-
-def _is_sequence(data: Any) -> bool:
-    return isinstance(data, (list, tuple, range)) or (isinstance(data, Sequence) and not isinstance(data, str))
-
-
-def _shape_of(data: Any) -> tuple[int, ...]:
-    shape: list[int] = []
-    while True:
-        if isinstance(data, Tensor):
-            return (*shape, *data.shape)
-        if isinstance(data, np.ndarray):
-            return (*shape, *data.shape)
-        if not _is_sequence(data):
-            if isinstance(data, str):
-                raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
-            return tuple(shape)
-        shape.append(len(data))
-        if len(data) == 0:
-            return tuple(shape)
-        data = data[0]
-
-
-def _leaves(data: Any, shape: tuple[int, ...], depth: int) -> Any:
-    if isinstance(data, Tensor):
-        data = data.detach().cpu().tolist() if data.ndim else data.item()
-    elif isinstance(data, (np.ndarray, np.generic)):
-        data = data.tolist()
-    if depth == len(shape):
-        if _is_sequence(data):
-            raise ValueError(f"expected sequence of length {0} at dim {depth} (got {len(data)})")
-        if not isinstance(data, (int, float, complex, bool)):
-            if hasattr(data, "__float__") or hasattr(data, "__index__"):
-                data = data.__index__() if hasattr(data, "__index__") else float(data)
-            else:
-                raise TypeError(f"new(): invalid data type '{type(data).__name__}'" if isinstance(data, str)
-                                else f"Could not infer dtype of {type(data).__name__}")  # fmt: skip
-        yield data
-        return
-    if not _is_sequence(data):
-        raise TypeError(f"not a sequence at dim {depth}: {type(data).__name__}")
-    if len(data) != shape[depth]:
-        raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
-    for element in data:
-        yield from _leaves(element, shape, depth + 1)
-
-
-def _inferred(flat: list[Any]) -> dtype:
-    default = settings.default_dtype()
-    if not flat:
-        return default
-    if any(isinstance(v, complex) for v in flat):
-        return dtypes.complex128 if default is dtypes.float64 else dtypes.complex64
-    if any(isinstance(v, float) for v in flat):
-        return default
-    if all(isinstance(v, bool) for v in flat):
-        return dtypes.bool_
-    return dtypes.int64
-
-
+    if isinstance(ext_tensor, Tensor):
+        made = ext_tensor.detach()
+    elif isinstance(ext_tensor, jax.Array):
+        made = from_jax(ext_tensor)
+    else:
+        if type(ext_tensor).__name__ == "PyCapsule":
+            ext_tensor = _Capsule(ext_tensor)
+        if not hasattr(ext_tensor, "__dlpack__"):
+            raise RuntimeError(
+                "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might have already "
+                "constructed a tensor from it once."
+            )
+        if ext_tensor.__dlpack_device__()[0] == 1:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                made = from_numpy(np.from_dlpack(ext_tensor))
+        else:
+            made = from_jax(jax.dlpack.from_dlpack(ext_tensor))
+    if device is not None:
+        made = made.to(device)
+    return made.clone() if copy else made

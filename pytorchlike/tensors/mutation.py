@@ -84,6 +84,8 @@ def write_into(tensor: Tensor, value: Value, edge: Edge | None = None) -> None:
     else:
         new_base = views.write(old, base, at, value)
     storage.replace(new_base, tracked=tracked)
+    if at is not base:
+        value.origin = (storage, storage.tracked)
     if not thread.state.grad_enabled:
         return
     if base_tensor is None:

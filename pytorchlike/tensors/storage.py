@@ -65,19 +65,24 @@ class Storage:
             self.tracked += 1
         self.value = value
         value.origin = (self, self.tracked)
-        if self.host is not None:
-            self.host.write(np.asarray(recorder.materialise(value, "numpy shares the memory")))
+        host = self.host
+        if host is not None:
+            if host.is_shared() and host.memory.flags.writeable:
+                host.write(np.asarray(recorder.materialise(value, "numpy shares the memory")))
+            else:
+                self.host = None
 
     def refresh(self) -> None:
         """Pick up what numpy code may have written, while it still can; called before each read."""
         host = self.host
         assert host is not None
-        array, shared = host.read()
-        self.version += 1
-        self.value = constant(array.reshape(self.base.size) if self.base.is_contiguous else _logical(array, self.base), self.value.aval)
-        self.value.origin = (self, self.tracked)
-        if not shared:
+        if not host.is_shared():
             self.host = None
+        if host.is_changed():
+            array = host.read()
+            self.version += 1
+            self.value = constant(array.reshape(self.base.size) if self.base.is_contiguous else _logical(array, self.base), self.value.aval)
+            self.value.origin = (self, self.tracked)
 
 
 def _logical(memory: np.ndarray, base: Geometry) -> np.ndarray:
@@ -97,26 +102,52 @@ class HostMemory:
         base: how the storage's base value lies in it.
     """
 
-    __slots__ = ("owner", "memory", "base", "_always_shared")
+    __slots__ = ("owner", "memory", "base", "_always_shared", "_known")
 
     def __init__(self, owner: np.ndarray, memory: np.ndarray, base: Geometry) -> None:
         self.owner = owner
         self.memory = memory
         self.base = base
         self._always_shared = owner.base is not None or memory.base is not owner
+        self._known: np.ndarray | None = None  # what the storage's value was made of
 
-    def read(self) -> tuple[np.ndarray, bool]:
-        """(a copy of the memory, whether somebody outside can still change it)."""
-        # the attribute, the flat view's base and the argument are ours
-        shared = self._always_shared or sys.getrefcount(self.owner) > 3
-        return np.array(self.memory), shared
+    def is_shared(self) -> bool:
+        """Whether somebody outside can still change the memory."""
+        # ours are the attribute, the base of the flat view, and the argument of getrefcount
+        return self._always_shared or sys.getrefcount(self.owner) > _OWN_REFERENCES
+
+    def is_changed(self) -> bool:
+        """Whether the memory holds something else than what was last read or written."""
+        return self._known is None or not _same_bytes(self.memory, self._known)
+
+    def read(self) -> np.ndarray:
+        """A copy of the memory."""
+        self._known = np.array(self.memory)
+        return self._known
 
     def write(self, array: np.ndarray) -> None:
         """Put an array of the base's shape into the memory."""
         stride = [s * self.memory.itemsize for s in self.base.stride]
-        np.lib.stride_tricks.as_strided(self.memory, self.base.size, stride)[...] = array
+        np.ndarray(self.base.size, self.memory.dtype, self.memory, 0, stride)[...] = array
+        self._known = np.array(self.memory)
 
     def window(self, at: Geometry) -> np.ndarray:
         """The memory as a numpy array of this geometry; shares it."""
         stride = [s * self.memory.itemsize for s in at.stride]
         return np.ndarray(at.size, self.memory.dtype, self.memory, at.offset * self.memory.itemsize, stride)
+
+
+def _same_bytes(left: np.ndarray, right: np.ndarray) -> bool:
+    word = np.int64 if left.nbytes % 8 == 0 else np.uint8
+    return bool((left.view(word) == right.view(word)).all())
+
+
+def _calibrate() -> int:
+    """The reference count of the owner in `HostMemory.is_shared` when only the `HostMemory` holds it."""
+    owner = np.empty(1)
+    host = HostMemory(owner, owner[:], geometry((1,), (1,)))
+    del owner
+    return sys.getrefcount(host.owner)
+
+
+_OWN_REFERENCES = _calibrate()

@@ -10,12 +10,14 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
+
 from ..core import promotion
 from ..core.device import device
 from ..core.dtype import dtype
 from ..core.size import Size
 from ..graph.recorder import record
-from ..graph.value import Aval, Value
+from ..graph.value import Aval, Value, aval_of, constant
 from . import layout, views
 from .geometry import Geometry, geometry
 from .storage import Storage
@@ -83,6 +85,8 @@ class Tensor(metaclass=TensorType):
         storage = self._storage
         assert storage is not None
         if storage.host is not None:
+            if self._geometry.numel * 4 < storage.base.numel and storage.host.is_shared():
+                return self._read_shared(storage)
             storage.refresh()
         if self._base_tensor is None:
             if self._geometry is storage.base:
@@ -102,6 +106,16 @@ class Tensor(metaclass=TensorType):
             self._value = views.read(storage.value, storage.base, at)
             self._value.origin = (storage, storage.tracked)
         self._seen = storage.version
+
+    def _read_shared(self, storage: Storage) -> Value:
+        """Read a small window straight from memory that numpy code may have written to, instead of looking at all of it."""
+        self._current_edge()
+        at, aval = self._geometry, storage.value.aval
+        assert storage.host is not None
+        value = self._value = constant(np.array(storage.host.window(at)), aval_of(tuple(at.size), aval.dtype, aval.device, at.stride))
+        value.origin = (storage, storage.tracked)
+        self._seen = -1 - storage.version
+        return value
 
     def _content(self) -> Value:
         """The current value."""
@@ -464,6 +478,7 @@ def make_storage(tensor: Tensor) -> Storage:
         tensor._base_tensor = None
         tensor._flags = 0
         tensor._storage = storage
+        del tensor._value  # the storage has it: a second reference would keep old content alive
     return storage
 
 

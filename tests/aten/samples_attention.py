@@ -32,7 +32,10 @@ SAMPLES = [
     Sample(F + "dropout", T(3), 1.0),
     Sample(F + "dropout2d", T(2, 3, 2, 2), 1.0),
     Sample(F + "alpha_dropout", T(3), 1.0, True),
-    # refused
+]
+
+#: Calls that torch refuses: ours must raise the same error.
+REFUSED = [
     Sample(ATTENTION, T(2, 3), T(2, 4), T(2, 3)),
     Sample(ATTENTION, T(1, 2, 3, 4), T(1, 2, 3, 5), T(1, 2, 3, 4)),
     Sample(ATTENTION, T(3), T(3), T(3)),

@@ -52,7 +52,10 @@ SAMPLES = [
     Sample(F + "adaptive_max_pool2d", T(2, 3, 5, 6), (3, 4)),
     Sample(F + "adaptive_max_pool2d", NANS, (2, 3), return_indices=True),
     Sample(F + "adaptive_max_pool3d", T(2, 3, 3, 4, 5), (2, None, 1)),
-    # refused
+]
+
+#: Calls that torch refuses: ours must raise the same error.
+REFUSED = [
     Sample(F + "max_pool2d", T(5, 5), 2),
     Sample(F + "max_pool2d", T(1, 3, 5, 5), 2, padding=2),
     Sample(F + "max_pool2d", T(1, 3, 1, 1), 2),

@@ -53,7 +53,10 @@ SAMPLES = [
     Sample(F + "grid_sample", T(2, 3, 4, 5), T(2, 2, 3, 2), "bicubic", align_corners=False, gradgrad=False),
     Sample(F + "grid_sample", T(2, 3, 4, 5), T(2, 2, 3, 2), "bicubic", "reflection", align_corners=True, gradgrad=False),
     Sample(F + "grid_sample", T(1, 2, 3, 4, 2), T(1, 2, 2, 2, 3), align_corners=False, gradgrad=False),
-    # refused
+]
+
+#: Calls that torch refuses: ours must raise the same error.
+REFUSED = [
     Sample(F + "interpolate", IMAGE),
     Sample(F + "interpolate", IMAGE, 3, 2.0),
     Sample(F + "interpolate", IMAGE, (3, 3, 3)),

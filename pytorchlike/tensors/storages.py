@@ -1,0 +1,274 @@
+"""What ``x.untyped_storage()`` and ``x.storage()`` return: a tensor's memory as bytes and as elements.
+
+They are handles on a `Storage`.  Sizes, identity and content are torch's; addresses stand for memory but do not point to it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..core.dtype import dtype, float32, uint8
+from ..graph.recorder import record, synchronise
+from ..graph.value import aval_of, constant
+from . import views
+from .geometry import contiguous, geometry
+from .pickling import on_storage
+from .storage import Storage
+from .tensor import Tensor, make_storage, tensor_method
+
+__all__ = ["TypedStorage", "UntypedStorage", "grow"]
+
+_DEPRECATED = (
+    "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This should only matter to "
+    "you if you are using storages directly.  To access UntypedStorage directly, use tensor.untyped_storage() instead of tensor.storage()"
+)
+_NOT_RESIZABLE = "Trying to resize storage that is not resizable"
+
+
+def _flat(storage: Storage) -> Tensor:
+    """The whole memory as a 1-d tensor."""
+    return on_storage(storage, contiguous((storage.base.numel,)))
+
+
+def grow(storage: Storage, numel: int) -> None:
+    """Make the memory hold ``numel`` elements; what is there stays, the rest is zero.
+
+    Raises:
+        RuntimeError: numpy shares the memory.
+    """
+    count = storage.base.numel
+    if storage.host is not None:
+        storage.refresh()
+        if storage.host is not None:
+            raise RuntimeError(_NOT_RESIZABLE)
+    flat = views.read(storage.value, storage.base, contiguous((count,)))
+    base = contiguous((numel,))
+    if storage.value.aval.is_meta:
+        value = constant(None, aval_of((numel,), flat.aval.dtype, flat.aval.device))
+    elif numel < count:
+        value = views.read(flat, contiguous((count,)), base)
+    else:
+        (value,) = record(views.window("adjoint", base, geometry((count,), (1,))), (flat,))
+    storage.base = base
+    storage.replace(value)
+
+
+class _StorageBase:
+    """What both handles share."""
+
+    _storage: Storage
+
+    @property
+    def device(self) -> Any:
+        """Where the memory is."""
+        return self._storage.value.aval.device
+
+    @property
+    def is_cuda(self) -> bool:
+        """On a GPU."""
+        return self.device.type == "cuda"
+
+    @property
+    def _cdata(self) -> int:
+        return id(self._storage)
+
+    def nbytes(self) -> int:
+        """Bytes of the memory."""
+        return self._storage.nbytes
+
+    def data_ptr(self) -> int:
+        """A number that stands for the address of the first byte."""
+        return self._storage.address if self._storage.nbytes else 0
+
+    def resizable(self) -> bool:
+        """Whether `resize_` may be called: not while numpy shares the memory."""
+        return self._storage.host is None
+
+    def is_shared(self) -> bool:
+        """Whether other processes see the memory: never."""
+        return False
+
+    def is_pinned(self, device: Any = None) -> bool:
+        """Whether the memory is page-locked: never."""
+        return False
+
+    def share_memory_(self) -> Any:
+        """Nothing to do: see `is_shared`."""
+        return self
+
+    def __len__(self) -> int:
+        return self.size()
+
+    def size(self) -> int:
+        """The number of elements."""
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
+    def tolist(self) -> list[Any]:
+        """The elements as Python numbers."""
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and self._storage is other._storage
+
+    def __hash__(self) -> int:
+        return hash(self._storage)
+
+    def __copy__(self) -> Any:
+        return self.clone()
+
+    def clone(self) -> Any:
+        """A copy with its own memory."""
+        return type(self)._of(make_storage(_flat(self._storage).clone()))  # type: ignore[attr-defined]
+
+    def _lines(self) -> str:
+        return "\n".join(f" {v}" for v in self.tolist())
+
+
+class UntypedStorage(_StorageBase):
+    """A tensor's memory, as bytes.
+
+    Args:
+        size: a number of bytes, or a sequence of them.
+    """
+
+    __module__ = "torch.storage"
+
+    def __init__(self, size: Any = 0, *, device: Any = None) -> None:
+        array = np.zeros(size, np.uint8) if isinstance(size, int) else np.array(list(size), np.uint8)
+        self._storage = Storage(constant(array, aval_of(array.shape, uint8)))
+
+    @classmethod
+    def _of(cls, storage: Storage) -> UntypedStorage:
+        made = object.__new__(cls)
+        made._storage = storage
+        return made
+
+    def untyped(self) -> UntypedStorage:
+        """Itself."""
+        return self
+
+    def size(self) -> int:
+        """Bytes of the memory."""
+        return self._storage.nbytes
+
+    def element_size(self) -> int:
+        """1: the elements are bytes."""
+        return 1
+
+    def _bytes(self) -> np.ndarray:
+        flat = _flat(self._storage)
+        return np.ascontiguousarray(np.asarray(synchronise(flat._content(), "storage"))).view(np.uint8)
+
+    def tolist(self) -> list[int]:
+        """The bytes as ints."""
+        return self._bytes().tolist()
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self._bytes()[index]
+        return UntypedStorage(found.tolist()) if isinstance(index, slice) else int(found)
+
+    def resize_(self, size: int) -> UntypedStorage:
+        """Change the number of bytes; what is there stays."""
+        grow(self._storage, size // self._storage.value.aval.dtype.itemsize)
+        return self
+
+    def copy_(self, source: Any, non_blocking: bool = False) -> UntypedStorage:
+        """Take over the bytes of another storage of the same dtype."""
+        _flat(self._storage).copy_(_flat(source._storage))  # type: ignore[attr-defined]
+        return self
+
+    def fill_(self, value: int) -> UntypedStorage:
+        """One value in every byte."""
+        itemsize = self._storage.value.aval.dtype.itemsize
+        pattern = np.full(itemsize, value, np.uint8).view(self._storage.value.aval.dtype.numpy)[0]
+        _flat(self._storage).fill_(pattern.item())  # type: ignore[attr-defined]
+        return self
+
+    def __repr__(self) -> str:
+        return f"{self._lines()}\n[torch.storage.UntypedStorage(device={self.device}) of size {len(self)}]"
+
+
+class TypedStorage(_StorageBase):
+    """A tensor's memory, as elements of its dtype; torch calls it deprecated."""
+
+    __module__ = "torch.storage"
+
+    def __init__(self, *, wrap_storage: UntypedStorage, dtype: dtype = float32, _internal: bool = False) -> None:
+        self._storage = wrap_storage._storage
+        self.dtype = dtype
+
+    @classmethod
+    def _of(cls, storage: Storage) -> TypedStorage:
+        made = object.__new__(cls)
+        made._storage = storage
+        made.dtype = storage.value.aval.dtype
+        return made
+
+    def untyped(self) -> UntypedStorage:
+        """The same memory as bytes."""
+        return UntypedStorage._of(self._storage)
+
+    @property
+    def _untyped_storage(self) -> UntypedStorage:
+        return self.untyped()
+
+    def size(self) -> int:
+        """The number of elements."""
+        return self._storage.nbytes // self.dtype.itemsize
+
+    def element_size(self) -> int:
+        """Bytes of one element."""
+        return self.dtype.itemsize
+
+    def tolist(self) -> list[Any]:
+        """The elements as Python numbers."""
+        return _flat(self._storage).tolist()  # type: ignore[attr-defined]
+
+    def __getitem__(self, index: int) -> Any:
+        return self.tolist()[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        _flat(self._storage)[index] = value  # type: ignore[index]
+
+    def resize_(self, size: int) -> TypedStorage:
+        """Change the number of elements; what is there stays."""
+        grow(self._storage, size)
+        return self
+
+    def copy_(self, source: Any, non_blocking: bool = False) -> TypedStorage:
+        """Take over the elements of another storage."""
+        _flat(self._storage).copy_(_flat(source._storage))  # type: ignore[attr-defined]
+        return self
+
+    def fill_(self, value: Any) -> TypedStorage:
+        """One value in every element."""
+        _flat(self._storage).fill_(value)  # type: ignore[attr-defined]
+        return self
+
+    def __repr__(self) -> str:
+        return f"{self._lines()}\n[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {len(self)}]"
+
+
+@tensor_method
+def untyped_storage(self: Tensor) -> UntypedStorage:
+    """The tensor's memory as bytes; equal for all aliases."""
+    return UntypedStorage._of(make_storage(self))
+
+
+@tensor_method
+def storage(self: Tensor) -> TypedStorage:
+    """The tensor's memory as elements; torch calls it deprecated in favour of `untyped_storage`."""
+    warnings.warn(_DEPRECATED, UserWarning, stacklevel=2)
+    return TypedStorage._of(make_storage(self))
+
+
+@tensor_method
+def _typed_storage(self: Tensor) -> TypedStorage:
+    return TypedStorage._of(make_storage(self))

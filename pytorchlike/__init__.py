@@ -68,6 +68,8 @@ from .core.dtype import int64 as long
 from .core.layouts import layout, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
 from .core.size import Size
 from .core.typeinfo import finfo, iinfo
+from ._ops import ops
+from .dispatch import modes as _modes
 from .dispatch.namespaces import operator_namespace as _operator_namespace
 from .tensors.generator import Generator
 from .tensors import representation as _representation
@@ -84,5 +86,5 @@ from .random import default_generator, get_rng_state, initial_seed, manual_seed,
 contiguous_format, channels_last, channels_last_3d, preserve_format = _memory_formats.values()
 
 __getattr__, __dir__ = _operator_namespace(
-    __name__, "", ("backends", "cuda", "fft", "linalg", "mps", "nn", "optim", "special", "testing", "utils", "version", "xpu")
+    __name__, "", ("_C", "backends", "cuda", "fft", "linalg", "mps", "nn", "optim", "overrides", "special", "testing", "utils", "version", "xpu")
 )

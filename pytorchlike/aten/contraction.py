@@ -285,9 +285,7 @@ def _check_cross(self, other, dim) -> None:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     axis = wrap_dim(dim, self.ndim)
     if self.shape[axis] != 3 or other.shape[axis] != 3:
-        raise RuntimeError(
-            f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.shape[axis]} and {other.shape[axis]}"
-        )
+        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.shape[axis]} and {other.shape[axis]}")
     check_broadcast(self.shape, other.shape)
     if self.dtype != other.dtype:
         raise RuntimeError(f"expected scalar type {scalar_type(self.dtype)} but found {scalar_type(other.dtype)}")

@@ -76,7 +76,11 @@ _declare_cholesky("cholesky", "cholesky(Tensor self, bool upper=False) -> Tensor
 _declare_cholesky("linalg.cholesky", "cholesky.linalg(Tensor self, *, bool upper=False) -> Tensor", _FUNCTION, ("linalg",))
 
 
-@op("cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)", forms=_FUNCTION, namespaces=("linalg",))
+@op(
+    "cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
+    forms=_FUNCTION,
+    namespaces=("linalg",),
+)
 def cholesky_ex(self, upper, check_errors):
     """The triangular factors, and 0, or 1 for a matrix that is not positive definite (its factor is NaN)."""
     return _cholesky(self, upper), _not_positive(adjoint(self) if upper else self).astype(np.int32)
@@ -130,7 +134,11 @@ def _(self, some):
 # --------------------------------------------------------------------------------------------------------------------- SVD
 
 
-@op("svd.linalg(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", forms=_FUNCTION, namespaces=("linalg",))
+@op(
+    "svd.linalg(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
+    forms=_FUNCTION,
+    namespaces=("linalg",),
+)
 def linalg_svd(A, full_matrices, driver):
     """Singular vectors and values (descending): ``A = U diag(S) Vh``."""
     return tuple(jnp.linalg.svd(A, full_matrices=full_matrices))
@@ -270,7 +278,7 @@ def _(self, UPLO):
     if UPLO not in ("L", "U", "l", "u"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     if is_integral(self.dtype):
-        raise NotImplementedError(f'"linalg_eigh_cpu" not implemented for \'{scalar_type(self.dtype)}\'')
+        raise NotImplementedError(f"\"linalg_eigh_cpu\" not implemented for '{scalar_type(self.dtype)}'")
 
 
 @op("eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", forms=_FUNCTION, namespaces=("linalg",))
@@ -333,7 +341,11 @@ def lu_factor(A, pivot):
     return _lu(A)[:2]
 
 
-@op("lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)", forms=_FUNCTION, namespaces=("linalg",))
+@op(
+    "lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)",
+    forms=_FUNCTION,
+    namespaces=("linalg",),
+)
 def lu_factor_ex(A, pivot, check_errors):
     """`lu_factor`, and the number of the first pivot that is zero (0: none)."""
     packed, pivots, _ = _lu(A)
@@ -360,7 +372,9 @@ def _order_of(pivots, rows: int):
     return lax.linalg.lu_pivots_to_permutation(pivots - 1, rows)
 
 
-@op("lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", forms=_FUNCTION, namespaces=("linalg",))
+@op(
+    "lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", forms=_FUNCTION, namespaces=("linalg",)
+)
 def linalg_lu_solve(LU, pivots, B, left, adjoint):
     """The solutions of systems given by their packed factors."""
     return _lu_solve(LU, pivots, B, left, adjoint)
@@ -386,7 +400,10 @@ def lu_solve(self, LU_data, LU_pivots):
     return _lu_solve(LU_data, LU_pivots, self, True, False)
 
 
-@op("lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)", forms=_FUNCTION)
+@op(
+    "lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)",
+    forms=_FUNCTION,
+)
 def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
     """P, L and U of packed factors; what is not asked for is empty."""
     permutation, lower, upper = _parts(LU_data, _order_of(LU_pivots, LU_data.shape[-2]))
@@ -420,24 +437,63 @@ def _pinv(x, atol, rtol, hermitian: bool):
     return multiply(adjoint(vh) * inverse[..., None, :], adjoint(u))
 
 
-def _pinv_gradient(g, x, result):
+def _pinv_gradient(g, self, result):
     """By Golub and Pereyra (SIAM J. Numer. Anal. 10, 1973, equation 4.12), which needs no distinct singular values."""
     p, ph, h = result, adjoint(result), adjoint(g)
     across = multiply(multiply(h, p), ph)
     along = multiply(ph, multiply(p, h))
-    return -adjoint(multiply(multiply(p, h), p)) + across - multiply(x, multiply(p, across)) + along - multiply(multiply(along, p), x)
+    return -adjoint(multiply(multiply(p, h), p)) + across - multiply(self, multiply(p, across)) + along - multiply(multiply(along, p), self)
 
 
-@op("pinv(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor", forms=_FUNCTION, namespaces=("linalg",))
-def pinv(self, atol, rtol, hermitian):
-    """The pseudo-inverses; singular values up to a tolerance count as 0."""
-    return _pinv(self, atol, rtol, hermitian)
+def _declare_by_tolerances(kind: str, suffix: str) -> None:
+    """Declare ``pinv`` and ``matrix_rank`` for tolerances of a type: numbers, or tensors with one for each matrix."""
+    tolerances = f"{kind}? atol=None, {kind}? rtol=None, bool hermitian=False"
+
+    @op(f"pinv{suffix}(Tensor self, *, {tolerances}) -> Tensor", forms=_FUNCTION, namespaces=("linalg",))
+    def pinv(self, atol, rtol, hermitian):
+        """The pseudo-inverses; singular values up to a tolerance count as 0."""
+        return _pinv(self, atol, rtol, hermitian)
+
+    @op(f"pinv.rcond_{kind}(Tensor self, {kind} rcond, bool hermitian=False) -> Tensor", forms=_FUNCTION, namespaces=("linalg",))
+    def pinv_rcond(self, rcond, hermitian):
+        """The pseudo-inverses; singular values up to ``rcond`` times the largest count as 0."""
+        return _pinv(self, None, rcond, hermitian)
+
+    @op(f"matrix_rank{suffix}(Tensor input, *, {tolerances}) -> Tensor", forms=_FUNCTION, namespaces=("linalg",), differentiable=False)
+    def matrix_rank(input, atol, rtol, hermitian):
+        """How many singular values exceed a tolerance."""
+        return _rank(input, atol, rtol, hermitian)
+
+    @op(
+        f"matrix_rank.tol_{kind}(Tensor input, {kind} tol, bool hermitian=False) -> Tensor",
+        forms=_FUNCTION,
+        namespaces=("linalg",),
+        differentiable=False,
+    )
+    def matrix_rank_tol(input, tol, hermitian):
+        """How many singular values exceed ``tol``."""
+        return _rank(input, tol, 0.0, hermitian)
+
+    for declared in (pinv, pinv_rcond):
+        declared.grad("self")(_pinv_gradient)
+    pinv.check(lambda self, atol, rtol, hermitian: _check_decomposed("linalg.pinv", self, hermitian))
+    pinv_rcond.check(lambda self, rcond, hermitian: _check_decomposed("linalg.pinv", self, hermitian))
+    matrix_rank.check(lambda input, atol, rtol, hermitian: _check_decomposed("linalg.matrix_rank", input, hermitian))
+    matrix_rank_tol.check(lambda input, tol, hermitian: _check_decomposed("linalg.matrix_rank", input, hermitian))
 
 
-@op("pinv.rcond(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor", forms=_FUNCTION, namespaces=("linalg",))
-def pinv_rcond(self, rcond, hermitian):
-    """The pseudo-inverses; singular values up to ``rcond`` times the largest count as 0."""
-    return _pinv(self, None, rcond, hermitian)
+def _check_decomposed(name: str, x, hermitian: bool) -> None:
+    check_matrices(name, x, square=hermitian)
+    check_inexact(name, x)
+
+
+def _rank(x, atol, rtol, hermitian: bool):
+    sizes = jnp.abs(_eigh(x, "L")[0]) if hermitian else jnp.linalg.svd(x, compute_uv=False)
+    return jnp.sum(sizes > _tolerance(sizes, x.shape, atol, rtol), axis=-1, dtype=np.int64)
+
+
+_declare_by_tolerances("Scalar", "")
+_declare_by_tolerances("Tensor", ".tensor")
 
 
 @op("pinverse(Tensor self, float rcond=1e-15) -> Tensor")
@@ -446,57 +502,14 @@ def pinverse(self, rcond):
     return _pinv(self, None, rcond, False)
 
 
-@pinv.grad("self")
-@pinv_rcond.grad("self")
 @pinverse.grad("self")
 def _(g, self, result):
     return _pinv_gradient(g, self, result)
 
 
-def _check_pinv(self, hermitian: bool) -> None:
-    check_matrices("linalg.pinv", self, square=hermitian)
-    check_inexact("linalg.pinv", self)
-
-
-@pinv.check
-def _(self, atol, rtol, hermitian):
-    _check_pinv(self, hermitian)
-
-
-@pinv_rcond.check
-def _(self, rcond, hermitian):
-    _check_pinv(self, hermitian)
-
-
 @pinverse.check
 def _(self, rcond):
-    _check_pinv(self, False)
-
-
-def _rank(x, atol, rtol, hermitian: bool):
-    sizes = jnp.abs(_eigh(x, "L")[0]) if hermitian else jnp.linalg.svd(x, compute_uv=False)
-    return jnp.sum(sizes > _tolerance(sizes, x.shape, atol, rtol), axis=-1, dtype=np.int64)
-
-
-@op(
-    "matrix_rank(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
-    forms=_FUNCTION, namespaces=("linalg",), differentiable=False,
-)  # fmt: skip
-def matrix_rank(input, atol, rtol, hermitian):
-    """How many singular values exceed a tolerance."""
-    return _rank(input, atol, rtol, hermitian)
-
-
-@op("matrix_rank.tol(Tensor input, Tensor tol, bool hermitian=False) -> Tensor", forms=_FUNCTION, namespaces=("linalg",), differentiable=False)
-def matrix_rank_tol(input, tol, hermitian):
-    """How many singular values exceed ``tol``."""
-    return _rank(input, tol, 0.0, hermitian)
-
-
-@matrix_rank.check
-def _(input, atol, rtol, hermitian):
-    check_matrices("linalg.matrix_rank", input, square=hermitian)
-    check_inexact("linalg.matrix_rank", input)
+    _check_decomposed("linalg.pinv", self, False)
 
 
 _DRIVERS = ("gelsy", "gels", "gelsd", "gelss")

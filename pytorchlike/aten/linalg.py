@@ -385,13 +385,21 @@ def _(A, B, left):
     return has_zero_pivot(A)
 
 
-@op("solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)", forms=_FUNCTION, namespaces=("linalg",))
+@op(
+    "solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)",
+    forms=_FUNCTION,
+    namespaces=("linalg",),
+)
 def solve_ex(A, B, left, check_errors):
     """The solutions, and the number of the pivot that is zero (0: none)."""
     return _solve(A, B, left), _first_zero_pivot(A)
 
 
-@op("solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", forms=_FUNCTION, namespaces=("linalg",))
+@op(
+    "solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
+    forms=_FUNCTION,
+    namespaces=("linalg",),
+)
 def solve_triangular(self, B, upper, left, unitriangular):
     """The solutions of triangular systems; the other triangle is not read."""
     batch = jnp.broadcast_shapes(self.shape[:-2], B.shape[:-2])
@@ -415,7 +423,9 @@ def _(self, B, upper, left, unitriangular):
         )
 
 
-@op("triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)")
+@op(
+    "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)"
+)
 def triangular_solve(self, A, upper, transpose, unitriangular):
     """The solutions of triangular systems, and the matrices again."""
     batch = jnp.broadcast_shapes(self.shape[:-2], A.shape[:-2])

@@ -75,7 +75,7 @@ def _check_same_dtype_mm(a, b) -> None:
         names = (_CPP_NAMES.get(np.dtype(x.dtype).name, str(x.dtype)) for x in (a, b))
         raise RuntimeError("expected m1 and m2 to have the same dtype, but got: " + " != ".join(names))
     if a.dtype == np.bool_:
-        raise NotImplementedError('"addmm_impl_cpu_" not implemented for \'Bool\'')
+        raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
 
 
 def _check_inner(a_rows: int, a_cols: int, b) -> None:
@@ -228,7 +228,7 @@ def _check_dot(self, tensor) -> None:
             "respectively"
         )
     if self.dtype == np.bool_:
-        raise NotImplementedError('"dot" not implemented for \'Bool\'')
+        raise NotImplementedError("\"dot\" not implemented for 'Bool'")
 
 
 class _Shaped:

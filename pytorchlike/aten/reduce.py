@@ -205,7 +205,7 @@ def _(self):
     if self.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.ndim}")
     if self.dtype == np.bool_:
-        raise NotImplementedError('"trace" not implemented for \'Bool\'')
+        raise NotImplementedError("\"trace\" not implemented for 'Bool'")
 
 
 @op("count_nonzero(Tensor self, int? dim=None) -> Tensor", differentiable=False)
@@ -314,7 +314,7 @@ def check_not_empty(name: str, self, axes, error: str = "{name}(): Expected redu
 
 def _refuse_complex(self, kernel: str) -> None:
     if is_complex(self.dtype):
-        raise NotImplementedError(f'"{kernel}" not implemented for \'{scalar_type(self.dtype)}\'')
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_type(self.dtype)}'")
 
 
 def _declare_extremum(name: str, largest: bool) -> None:

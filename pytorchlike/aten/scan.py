@@ -55,7 +55,7 @@ def logcumsumexp(self, dim):
 def _(self, dim):
     wrap_dim(dim, self.ndim)
     if is_integral(self.dtype):
-        raise NotImplementedError(f'"logcumsumexp_out_cpu" not implemented for \'{scalar_type(self.dtype)}\'')
+        raise NotImplementedError(f"\"logcumsumexp_out_cpu\" not implemented for '{scalar_type(self.dtype)}'")
 
 
 def _running_extremum(x, dim: int, largest: bool):
@@ -81,7 +81,9 @@ def _declare_running_extremum(name: str, largest: bool) -> None:
     def running(self, dim):
         return _running_extremum(self, dim, largest)
 
-    running.__doc__ = f"The {'largest' if largest else 'smallest'} element so far and the index at which it was last reached; NaN once there is one."
+    running.__doc__ = (
+        f"The {'largest' if largest else 'smallest'} element so far and the index at which it was last reached; NaN once there is one."
+    )
 
     @running.grad("self")
     def _(g, self_meta, result1, dim):
@@ -93,7 +95,7 @@ def _declare_running_extremum(name: str, largest: bool) -> None:
     def _(self, dim):
         wrap_dim(dim, self.ndim)
         if is_complex(self.dtype):
-            raise NotImplementedError(f'"{name}_cpu" not implemented for \'{scalar_type(self.dtype)}\'')
+            raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{scalar_type(self.dtype)}'")
 
 
 _declare_running_extremum("cummax", True)

@@ -86,7 +86,11 @@ def _(sorted_sequence, self, out_int32, right, side, sorter):
         )
 
 
-@op("bucketize(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", forms=FUNCTION | OUT, differentiable=False)
+@op(
+    "bucketize(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
+    forms=FUNCTION | OUT,
+    differentiable=False,
+)
 def bucketize(self, boundaries, out_int32, right):
     """The bucket each value falls into; ``boundaries`` ascend."""
     values, edges = _same_kind(self, boundaries)
@@ -214,7 +218,7 @@ def bincount(self, weights=None, minlength=0):
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
     if not is_integral(self.dtype.numpy) or self.dtype.name == "bool":
-        raise NotImplementedError(f'"bincount_cpu" not implemented for \'{scalar_type(self.dtype.numpy)}\'')
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{scalar_type(self.dtype.numpy)}'")
     if self.dim() != 1 or (self.numel() and self.min().item() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if weights is not None and (weights.dim() != 1 or weights.shape != self.shape):
@@ -255,7 +259,7 @@ def _(self, bins, min, max):
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     if not jnp.issubdtype(self.dtype, jnp.floating):
-        raise NotImplementedError(f'"histogram_cpu" not implemented for \'{scalar_type(self.dtype)}\'')
+        raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{scalar_type(self.dtype)}'")
 
 
 @histc.data_check(RuntimeError, "torch.histc: max must be larger than min")
@@ -293,7 +297,7 @@ def histogram_edges(self, bins, range):
 def histogram(self, bins=100, range=None, weight=None, density=False):
     """The weight of the elements in each bin, and the bins' edges; ``bins`` is a number or the edges themselves."""
     if not self.dtype.is_floating_point:
-        raise NotImplementedError(f'"histogram_cpu" not implemented for \'{scalar_type(self.dtype.numpy)}\'')
+        raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{scalar_type(self.dtype.numpy)}'")
     if isinstance(bins, int):
         if bins <= 0:
             raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")

@@ -21,7 +21,12 @@ def _shifted(x, axes):
     return x - peak, peak
 
 
-@op("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", promote=Promote.INT_TO_FLOAT, forms=_FORMS, namespaces=("", "special"))
+@op(
+    "logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+    promote=Promote.INT_TO_FLOAT,
+    forms=_FORMS,
+    namespaces=("", "special"),
+)
 def logsumexp(self, dim, keepdim):
     """The logarithm of the sum of exponentials over dimensions, without overflow."""
     axes = wrap_dims(dim, self.ndim)
@@ -46,7 +51,7 @@ def _check_softmax(name: str, self, dim: int, dtype) -> None:
     kind = self.dtype if dtype is None else dtype.numpy
     if not jnp.issubdtype(kind, jnp.floating):
         kernel = "lastdim_kernel_impl" if axis == max(self.ndim, 1) - 1 else "kernel_impl"
-        raise NotImplementedError(f'"{name}_{kernel}" not implemented for \'{scalar_type(kind)}\'')
+        raise NotImplementedError(f"\"{name}_{kernel}\" not implemented for '{scalar_type(kind)}'")
 
 
 @op("softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", namespaces=("", "special"), forms=_FORMS)
@@ -95,7 +100,8 @@ def _(self, dim, dtype):
 
 def _implicit_dim(name: str, ndim: int, stacklevel: int) -> int:
     warnings.warn(
-        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.", stacklevel=stacklevel + 1
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+        stacklevel=stacklevel + 1,
     )
     return 0 if ndim in (0, 1, 3) else 1
 

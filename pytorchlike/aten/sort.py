@@ -192,7 +192,7 @@ def _declare_median(name: str, ignore_nan: bool) -> None:
 
 def _check_median(self) -> None:
     if self.dtype == np.bool_ or is_complex(self.dtype):
-        raise NotImplementedError(f'"median_cpu" not implemented for \'{scalar_type(self.dtype)}\'')
+        raise NotImplementedError(f"\"median_cpu\" not implemented for '{scalar_type(self.dtype)}'")
 
 
 _declare_median("median", False)
@@ -302,7 +302,9 @@ def _declare_quantile(name: str, ignore_nan: bool) -> None:
         return jnp.logical_or(q < 0, q > 1)
 
     for declared in (at_number, at_tensor):
-        declared.__doc__ = "The quantiles along a dimension or of all elements" + (", NaN left out." if ignore_nan else "; NaN if there is one.")
+        declared.__doc__ = "The quantiles along a dimension or of all elements" + (
+            ", NaN left out." if ignore_nan else "; NaN if there is one."
+        )
 
 
 _declare_quantile("quantile", False)

@@ -95,10 +95,9 @@ class device:  # noqa: N801 - torch's name
             self.prev_idx = current_index()
             select(self.idx)
 
-    def __exit__(self, *_: object) -> bool:
+    def __exit__(self, *_: object) -> None:
         if self.idx >= 0:
             select(self.prev_idx)
-        return False
 
 
 class device_of(device):  # noqa: N801 - torch's name

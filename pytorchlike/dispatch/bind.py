@@ -88,7 +88,7 @@ class Layout:
             if kind == TENSOR:
                 found.append(next(array))
             elif kind == FLOAT or kind == INT:
-                found.append(_number(next(float_scalar if kind == FLOAT else int_scalar), compute))
+                found.append(_number(next(float_scalar if kind == FLOAT else int_scalar), compute, kind))
             elif kind == "list":
                 found.append([next(array) if there else None for there in part[1]])
             elif kind == NOTHING:
@@ -109,11 +109,12 @@ class Layout:
 
 _FLOAT_AVAL = jax.ShapeDtypeStruct((), np.dtype(np.float64))
 _INT_AVAL = jax.ShapeDtypeStruct((), np.dtype(np.int64))
+_INT_AVAL = jax.ShapeDtypeStruct((), np.dtype(np.int64))
 
 
-def _number(scalar: Any, compute: Any) -> Any:
+def _number(scalar: Any, compute: Any, kind: str) -> Any:
     if scalar is None or compute == "aval":
-        return _FLOAT_AVAL
+        return _FLOAT_AVAL if kind == FLOAT else _INT_AVAL
     if compute is not None:
         return lax.convert_element_type(scalar, compute)
     return jax._src.lax.lax._convert_element_type(scalar, scalar.dtype, weak_type=True)

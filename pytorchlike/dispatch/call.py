@@ -6,6 +6,7 @@ function, written out from its schema by `make_function`, that finds the next st
 
 from __future__ import annotations
 
+import functools
 import linecache
 import warnings
 from collections.abc import Sequence
@@ -29,7 +30,7 @@ from ..tensors.relayout import instruction as relayout
 from ..tensors.mutation import check_writable, check_writable_memory, write_into
 from ..tensors.tape import Backward, Edge, Node, connect, next_number
 from ..tensors.tensor import MULTI_OUTPUT_VIEW, NO_GRAD_VIEW, PLAIN_TYPES, Tensor, make_storage, make_tensor, make_view
-from . import overrides, registry
+from . import keys, overloads, overrides, registry
 from .bind import bind
 from .derivative import Differentiable, backward_name
 from .registry import OUT, Composite, Operator, Promote, ViewOperator
@@ -93,8 +94,8 @@ def general(operator: Operator, arguments: tuple[Any, ...], table: dict | None =
     Args:
         table, key: where a generated function wants to find the instruction next time.
     """
-    if overrides.wanted(arguments):
-        return overrides.call(operator, arguments)
+    if keys.is_intercepted(arguments):
+        return keys.run(operator, "", arguments)
     call = bind(operator, arguments)
     if table is not None and not (thread.state.slow and thread.state.autocast):
         table[key] = call.instruction
@@ -103,8 +104,8 @@ def general(operator: Operator, arguments: tuple[Any, ...], table: dict | None =
 
 def general_inplace(operator: Operator, arguments: tuple[Any, ...]) -> Tensor:
     """Call an operator's in-place form: the result becomes the content of the first argument, which is returned."""
-    if overrides.wanted(arguments):
-        return overrides.call(operator, arguments, suffix="_")
+    if keys.is_intercepted(arguments):
+        return keys.run(operator, "_", arguments)
     target = arguments[0]
     others = any(isinstance(a, Tensor) and a._edge is not None for a in arguments[1:])
     check_writable(target, other_requires_grad=others)
@@ -124,8 +125,8 @@ def general_inplace(operator: Operator, arguments: tuple[Any, ...]) -> Tensor:
 
 def general_out(operator: Operator, arguments: tuple[Any, ...], out: Any) -> Any:
     """Call an operator's ``out=`` form."""
-    if overrides.wanted((*arguments, out)):
-        return overrides.call(operator, arguments, out=out)
+    if keys.is_intercepted((*arguments, out)):
+        return keys.run(operator, "out", arguments, out)
     call = bind(operator, arguments)
     targets = list(out) if isinstance(out, (tuple, list)) else [out]
     for target in targets:
@@ -194,7 +195,7 @@ def cast_instruction(target: dtypes.dtype) -> _Cast:
 
         def convert(x: Any) -> Any:
             if jax.numpy.iscomplexobj(x) and not target.is_complex:
-                x = x.real
+                x = x != 0 if target is dtypes.bool_ else x.real
             return x.astype(numpy_dtype)
 
         found = _casts[target] = _Cast("_to_copy", convert)
@@ -320,8 +321,8 @@ def _view_plan(operator: ViewOperator, at: Any, arguments: tuple[Any, ...]) -> t
 def call_view(operator: ViewOperator, tensor: Tensor, arguments: tuple[Any, ...]) -> Any:
     """Call a view operator: new geometries over the same storage."""
     state = thread.state
-    if state.slow and overrides.wanted((tensor, *arguments)) or tensor.__class__ not in PLAIN_TYPES and overrides.wanted((tensor,)):
-        return overrides.call(operator, (tensor, *arguments))
+    if (state.slow or tensor.__class__ not in PLAIN_TYPES) and keys.is_intercepted((tensor, *arguments)):
+        return keys.run(operator, "", (tensor, *arguments))
     at = tensor._where()
     key = (operator, at, *arguments)
     try:
@@ -427,7 +428,7 @@ def on_tape(found: State, edges: tuple[Edge | None, ...], inputs: tuple[Value, .
         backward = found.backwards[needed] = backward_of(found.instruction, needed, inputs, (output,))  # type: ignore[index]
     if backward is None:
         return None
-    node: Node = _new(Node)
+    node: Node = _new(backward.node_class)
     node.backward = backward
     node.edges = edges
     node.saved = backward.pick(inputs, (output,))
@@ -495,12 +496,57 @@ def _signature(schema: Schema, first: str, with_out: bool) -> tuple[str, dict[st
         if not a.required:
             defaults[f"_default_{a.name}"] = a.default
             text += f"=_default_{a.name}"
+        elif a.name in _may_be_missing(schema):
+            text += "=missing"
         (keyword if a.keyword_only else positional).append(text)
     if with_out:
         keyword.append("out=None")
+    keyword += [f"{spelling}=None" for spelling in numpy_spellings(schema)]
     if keyword and not fold:
         keyword.insert(0, "*")
     return ", ".join(positional + keyword + (["**named"] if fold or _reserved(schema) else [])), defaults
+
+
+def numpy_spellings(schema: Schema) -> dict[str, str]:
+    """numpy's names that a call may use -> the arguments' own: ``axis`` for ``dim``, ``keepdims`` for ``keepdim``."""
+    names = {a.name for a in schema.arguments}
+    return {} if folded_argument(schema) else {n: own for n, own in _NUMPY_SPELLINGS.items() if own in names and n not in names}
+
+
+_NUMPY_SPELLINGS = {"axis": "dim", "keepdims": "keepdim"}
+_MISSING = type("_Missing", (), {"__slots__": (), "__repr__": lambda self: "<required>"})()
+
+
+def _may_be_missing(schema: Schema) -> list[str]:
+    """Required positional arguments that need a default, because one that has another spelling stands before (or is) them."""
+    spelled = set(numpy_spellings(schema).values())
+    positional = [a for a in schema.arguments if a.required and not a.keyword_only]
+    first = next((k for k, a in enumerate(positional) if a.name in spelled), len(positional))
+    return [a.name for a in positional[first:]]
+
+
+def _respell(schema: Schema, first: str) -> str:
+    """The lines that accept numpy's spellings, and complain of arguments that neither spelling gave."""
+    lines = ""
+    for spelling, own in numpy_spellings(schema).items():
+        argument = next(a for a in schema.arguments if a.name == own)
+        left_out = "missing" if argument.required else f"_default_{own}"
+        lines += f"    if {spelling} is not None:\n        {own} = respelled('{schema.name}', '{own}', {own}, {left_out}, {spelling})\n"
+    for name in _may_be_missing(schema):
+        own = dict(zip([a.name for a in schema.arguments], _parameters(schema, first)))[name]
+        lines += f"    if {own} is missing:\n        complain('{schema.name}', '{own}')\n"
+    return lines
+
+
+def _respelled(function: str, name: str, value: Any, left_out: Any, respelled: Any) -> Any:
+    """The value that was given under numpy's name."""
+    if value is not left_out:
+        raise TypeError(f"{function}() got multiple values for argument '{name}'")
+    return respelled
+
+
+def _complain(function: str, argument: str) -> None:
+    raise TypeError(f"{function}() missing 1 required positional argument: '{argument}'")
 
 
 def _parameters(schema: Schema, first: str) -> list[str]:
@@ -522,7 +568,7 @@ def _unfold(schema: Schema) -> str:
     if listed is None:
         return ""
     single = "Sequence" if listed.type == "Tensor[]" else "int"
-    return f"    {listed.name} = folded('{schema.name}', '{listed.name}', {listed.name}, named, {single!r})\n"
+    return f"    one_by_one = {listed.name}\n    {listed.name} = folded('{schema.name}', '{listed.name}', {listed.name}, named, {single!r})\n"
 
 
 def _compile(name: str, source: str, namespace: dict[str, Any]) -> Any:
@@ -647,34 +693,35 @@ def make_function(declared: Any, first: str = "self", for_dunder: bool = False) 
     passed = ", ".join(names) + ("," if names else "")
     with_out = isinstance(declared, Operator) and bool(declared.forms & OUT)
     signature, defaults = _signature(schema, first, with_out)
-    source = f"def {name}({signature}):\n" + _unfold(schema)
-    namespace: dict[str, Any] = defaults | {"declared": declared, "thread": thread, "folded": _folded}
+    source = f"def {name}({signature}):\n" + _respell(schema, first) + _unfold(schema)
+    namespace: dict[str, Any] = defaults | _SHARED | {"declared": declared}
+    handing = f"take_over(public, declared, ({passed}), {'one_by_one' if folded_argument(schema) else None}"
     if isinstance(declared, Operator):
         tables: dict[str, dict] = {t: {} for t in ("table", "table_without", "table_float", "table_int")}
         declared.tables += tables.values()
         namespace |= tables | {
             "tables": tables, "on_tape": on_tape, "remember": _remember, "general_out": general_out, "unhashable": _unhashable,
-            "Tensor": Tensor, "Value": Value, "new": new_value, "plain": PLAIN_TYPES,
+            "Tensor": Tensor, "Value": Value, "new": new_value,
         }  # fmt: skip
         if with_out:
-            source += f"    if out is not None:\n        return general_out(declared, ({passed}), out)\n"
-        source += f"    state = thread.state\n{_fast_source(declared, first)}    return remember(declared, ({passed}), tables)\n"
+            source += f"    if out is not None:\n        if wanted(({passed} out,)):\n            return {handing}, out)\n        return general_out(declared, ({passed}), out)\n"
+        source += f"    state = thread.state\n{_fast_source(declared, first)}    if wanted(({passed})):\n        return {handing})\n"
+        source += f"    return remember(declared, ({passed}), tables)\n"
         if for_dunder:
             namespace["remember"] = _remember_or_decline
     elif isinstance(declared, ViewOperator):
         namespace["call_view"] = call_view
+        source += f"    if (thread.state.slow or {names[0]}.__class__ not in plain) and wanted(({passed})):\n        return {handing})\n"
         source += f"    return call_view(declared, {names[0]}, ({''.join(n + ', ' for n in names[1:])}))\n"
     else:
-        namespace |= {"call_composite": call_composite, "body": declared.body}
+        namespace["body"] = declared.body
         by_kind = "".join(f"{n}={n}, " if a.keyword_only else f"{n}, " for n, a in zip(names, schema.arguments))
         if names and schema.arguments[0].is_tensor:
-            source += f"    if thread.state.slow or {names[0]}.__class__ not in plain:\n        if wanted(({passed})):\n            return call_composite(declared, ({passed}))\n"
-            namespace |= {"plain": PLAIN_TYPES, "wanted": overrides.wanted}
+            source += f"    if (thread.state.slow or {names[0]}.__class__ not in plain) and wanted(({passed})):\n        return {handing})\n"
         else:
-            source += f"    if thread.state.slow and wanted(({passed})):\n        return call_composite(declared, ({passed}))\n"
-            namespace |= {"wanted": overrides.wanted}
+            source += f"    if thread.state.slow and wanted(({passed})):\n        return {handing})\n"
         source += f"    return body({by_kind})\n"
-    function = _compile(name, source, namespace)
+    function = namespace["public"] = _compile(name, source, namespace)
     function.__doc__ = declared.__doc__
     function.__qualname__ = function.__name__ = schema.name
     function.__module__ = "torch"
@@ -696,23 +743,27 @@ def _folded(function: str, argument: str, positional: tuple, named: dict[str, An
     return first if is_list else positional
 
 
-def call_composite(declared: Composite, arguments: tuple[Any, ...]) -> Any:
-    """Hand a composite to the mode or the overriding tensors that want it."""
-    return overrides.call(declared, arguments)
+#: What all generated functions refer to; ``public`` is the function that ``__torch_function__`` is given (forms.py puts a packet there).
+_SHARED: dict[str, Any] = {
+    "complain": _complain, "folded": _folded, "missing": _MISSING, "plain": PLAIN_TYPES, "respelled": _respelled, "take_over": overrides.take_over,
+    "thread": thread, "wanted": overrides.wanted,
+}  # fmt: skip
 
 
 def make_inplace(operator: Operator | ViewOperator) -> Any:
     """The in-place method of an operator, ``x.add_(y)``."""
     signature, defaults = _signature(operator.schema, "self", False)
-    names = ", ".join(a.name for a in operator.schema.arguments)
+    names = ", ".join(_parameters(operator.schema, "self"))
     name = _python_name(operator.name + "_")
+    source = f"def {name}({signature}):\n{_respell(operator.schema, 'self')}{_unfold(operator.schema)}    if wanted(({names},)):\n"
+    source += f"        return take_over(public, declared, ({names},), {'one_by_one' if folded_argument(operator.schema) else None})\n"
     if isinstance(operator, ViewOperator):
         first, _, rest = names.partition(", ")
-        source = f"def {name}({signature}):\n{_unfold(operator.schema)}    return call_view_inplace(declared, {first}, ({rest}{',' if rest else ''}))\n"
+        source += f"    return call_view_inplace(declared, {first}, ({rest}{',' if rest else ''}))\n"
     else:
-        source = f"def {name}({signature}):\n{_unfold(operator.schema)}    return general_inplace(declared, ({names},))\n"
-    known = {"declared": operator, "general_inplace": general_inplace, "call_view_inplace": call_view_inplace, "folded": _folded}
-    function = _compile(name, source, defaults | known)
+        source += f"    return general_inplace(declared, ({names},))\n"
+    namespace = defaults | _SHARED | {"declared": operator, "general_inplace": general_inplace, "call_view_inplace": call_view_inplace}
+    function = namespace["public"] = _compile(name, source, namespace)
     function.__doc__ = f"In-place form of `{operator.name}`."
     function.__qualname__ = function.__name__ = operator.name + "_"
     function.__module__ = "torch"
@@ -721,6 +772,7 @@ def make_inplace(operator: Operator | ViewOperator) -> Any:
 
 
 registry.make_function = make_function
+overloads.callers["_"] = functools.cache(make_inplace)
 
 
 def _forget() -> None:

@@ -14,7 +14,7 @@ from ..core.dtype import dtype
 from ..tensors.tensor import Tensor, method_makers
 from . import overrides, registry
 from .bind import type_name
-from .call import folded_argument, make_function, make_inplace
+from .call import folded_argument, make_function, make_inplace, numpy_spellings
 from .registry import FUNCTION, INPLACE, METHOD
 from .schema import Argument
 
@@ -47,9 +47,13 @@ def install() -> None:
                 _functions.setdefault(namespace, {}).setdefault(name, []).append(declared)
     method_makers.append(method)
     for dunder, name in _OPERATORS.items():
-        setattr(Tensor, dunder, _dunder(name))
+        setattr(Tensor, dunder, _dunder(dunder, name))
+    Tensor.__rtruediv__ = _rtruediv  # type: ignore[attr-defined]
+    Tensor.__matmul__, Tensor.__invert__ = _of_tensors(Tensor.__matmul__), _of_integers(Tensor.__invert__)  # type: ignore[attr-defined]
+    for dunder, name in _REFLECTED.items():
+        setattr(Tensor, dunder, _reflected(name))
     for dunder, name in _INPLACE_OPERATORS.items():
-        setattr(Tensor, dunder, method(name))
+        setattr(Tensor, dunder, _inplace_dunder(name))
 
 
 def has_function(namespace: str, name: str) -> bool:
@@ -60,6 +64,11 @@ def has_function(namespace: str, name: str) -> bool:
 def names_of(namespace: str) -> list[str]:
     """The public functions of a namespace."""
     return sorted(_functions.get(namespace, ()))
+
+
+def method_names() -> list[str]:
+    """The methods of `Tensor` that are forms of operators."""
+    return sorted({*_methods, *_inplace})
 
 
 def function(namespace: str, name: str) -> Any:
@@ -75,8 +84,6 @@ def function(namespace: str, name: str) -> Any:
         else:
             declared = _functions[namespace][name]
             made = _named(_made(name, [(d, make_function(d, "input")) for d in declared]), name, namespace)
-            for d in declared:
-                overrides.public_functions.setdefault((d, ""), made)
         _made_functions[namespace, name] = made
     return made
 
@@ -97,12 +104,8 @@ def method(name: str) -> Any:
         return Tensor.__dict__[name]
     if name in _methods:
         made = _made(name, [(d, make_function(d)) for d in _methods[name]])
-        for d in _methods[name]:
-            overrides.public_functions.setdefault((d, ""), made)
     else:
         made = _made(name, [(d, make_inplace(d)) for d in _inplace[name]])
-        for d in _inplace[name]:
-            overrides.public_functions.setdefault((d, "_"), made)
     made.__name__, made.__qualname__ = name, f"Tensor.{name}"
     setattr(Tensor, name, made)
     return made
@@ -120,14 +123,21 @@ def packet(name: str, overloads: list[tuple[Any, Callable]]) -> Any:
         key = (*map(type, args), None, *kwargs)
         found = chosen.get(key)
         if found is None:
+            values = (*args, *kwargs.values())
+            overridden = overrides.is_wanted_by_class(values)
+            if overridden and overrides.wanted(values):
+                return overrides.hand_over(overloaded, args, kwargs)
             found = _resolve(name, overloads, args, kwargs)
-            if not any(isinstance(a, (list, tuple)) for a in args):
+            if not overridden and not any(isinstance(a, (list, tuple)) for a in args):
                 chosen[key] = found
         return found(*args, **kwargs)
 
+    for _, each in overloads:
+        each.__globals__["public"] = overloaded  # each has globals of its own: what its ``__torch_function__`` calls are told
     overloaded.__doc__ = overloads[0][0].__doc__
     overloaded.__module__ = "torch"
     overloaded.overloads = overloads  # type: ignore[attr-defined]
+    overloaded.declared = overloads[0][0]  # type: ignore[attr-defined]
     return overloaded
 
 
@@ -135,8 +145,6 @@ def _resolve(name: str, overloads: list[tuple[Any, Callable]], args: tuple, kwar
     for declared, function in overloads:
         if _fits(declared, args, kwargs):
             return function
-    if any(hasattr(type(a), "__torch_function__") and not isinstance(a, Tensor) for a in args):
-        return overloads[0][1]
     got = ", ".join([*map(type_name, args), *[f"{k}={type_name(v)}" for k, v in kwargs.items()]])
     known = "\n".join(f" * ({', '.join(f'{a.type} {a.name}' for a in d.schema.arguments)})" for d, _ in overloads)
     raise TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n{known}\n")
@@ -156,6 +164,7 @@ def _fits(declared: Any, args: tuple, kwargs: dict[str, Any]) -> bool:
     for name, value in kwargs.items():
         if name == "input" and "self" not in given and any(a.name == "self" for a in schema.arguments):
             name = "self"
+        name = numpy_spellings(schema).get(name, name)
         if name in given:
             return False
         given[name] = value
@@ -218,6 +227,10 @@ _OPERATORS = {
     "__and__": "bitwise_and", "__rand__": "bitwise_and", "__or__": "bitwise_or", "__ror__": "bitwise_or", "__xor__": "bitwise_xor", "__rxor__": "bitwise_xor",
     "__lshift__": "bitwise_left_shift", "__rshift__": "bitwise_right_shift",
 }  # fmt: skip
+_REFLECTED = {
+    "__rpow__": "pow", "__rfloordiv__": "floor_divide", "__rmod__": "remainder", "__rlshift__": "bitwise_left_shift",
+    "__rrshift__": "bitwise_right_shift", "__rmatmul__": "matmul",
+}  # fmt: skip
 _INPLACE_OPERATORS = {
     "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_", "__ifloordiv__": "floor_divide_", "__imod__": "remainder_",
     "__ipow__": "pow_", "__iand__": "bitwise_and_", "__ior__": "bitwise_or_", "__ixor__": "bitwise_xor_", "__ilshift__": "bitwise_left_shift_",
@@ -225,18 +238,97 @@ _INPLACE_OPERATORS = {
 }  # fmt: skip
 
 
-def _dunder(name: str) -> Any:
-    declared = _methods[name]
-    if len(declared) == 1 and isinstance(declared[0], registry.Operator):
-        return make_function(declared[0], for_dunder=True)
-    made = method(name)
+#: The special methods that ``__torch_function__`` is given as themselves; for the others it is the plain method (``Tensor.add`` for ``x + y``).
+_HANDED_OVER_AS_THEMSELVES = frozenset(
+    "__rsub__ __floordiv__ __rfloordiv__ __rmod__ __pow__ __rpow__ __eq__ __and__ __or__ __xor__ __rand__ __ror__ __rxor__ __invert__ __lshift__ "
+    "__rshift__ __rtruediv__ __rmatmul__".split()
+)
+_NAMES_OF_DUNDERS = {"__pow__": "pow", "__rtruediv__": "__rdiv__"}
 
-    def operator_method(self: Any, other: Any) -> Any:
-        if not isinstance(other, _OPERANDS) and not hasattr(type(other), "__torch_function__"):
+
+def _dunder(dunder: str, name: str) -> Any:
+    declared = _methods[name]
+    itself = dunder in _HANDED_OVER_AS_THEMSELVES
+    if len(declared) == 1 and isinstance(declared[0], registry.Operator):
+        made = make_function(declared[0], for_dunder=True)
+        made.__globals__["public"] = dunder if itself else "div" if name == "true_divide" else name
+    else:
+        packed = method(name)
+        if declared[0].schema.arguments[1:] == ():
+            return packed
+
+        def made(self: Any, other: Any) -> Any:
+            if not isinstance(other, _OPERANDS) and not hasattr(type(other), "__torch_function__"):
+                return NotImplemented
+            if itself and overrides.wanted((self, other)):
+                return overrides.hand_over(Tensor.__dict__[dunder], (self, other), {})
+            return packed(self, other)
+
+        made.declared = declared[0]
+    made.__name__ = _NAMES_OF_DUNDERS.get(dunder, dunder) if itself else name
+    return made
+
+
+def _takes_over(value: Any) -> bool:
+    return hasattr(type(value), "__torch_function__")
+
+
+def _reflected(name: str) -> Any:
+    """``other OP self``: the same operator with the operands in that order."""
+    operands = Tensor if name == "matmul" else _OPERANDS
+
+    def reflected(self: Any, other: Any) -> Any:
+        if not isinstance(other, operands) and not _takes_over(other):
+            return NotImplemented
+        return function("", name)(other, self)
+
+    return reflected
+
+
+def _rtruediv(self: Any, other: Any) -> Any:
+    """``other / self``, which torch computes with the reciprocal."""
+    return self.reciprocal() * other
+
+
+def _of_tensors(made: Any) -> Any:
+    """A binary special method that takes no numbers."""
+
+    def matmul(self: Any, other: Any) -> Any:
+        if not isinstance(other, Tensor) and not _takes_over(other):
             return NotImplemented
         return made(self, other)
 
-    return made if declared[0].schema.arguments[1:] == () else operator_method
+    matmul.declared = made.declared  # type: ignore[attr-defined]
+    return matmul
+
+
+def _of_integers(made: Any) -> Any:
+    """``~x`` with torch's refusal of other dtypes."""
+
+    def invert(self: Any) -> Any:
+        if self.dtype.is_floating_point or self.dtype.is_complex:
+            raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+        return made(self)
+
+    invert.declared = made.declared  # type: ignore[attr-defined]
+    return invert
+
+
+def _inplace_dunder(name: str) -> Any:
+    """``self OP= other``; operands that the operator does not know leave the other side its turn."""
+    made = method(name)
+
+    def inplace(self: Any, other: Any) -> Any:
+        if not isinstance(other, _OPERANDS) and not _takes_over(other):
+            return NotImplemented
+        return made(self, other)
+
+    return inplace
+
+
+def method_names() -> list[str]:
+    """All methods that the declared operators give `Tensor`, made or not."""
+    return [*_methods, *_inplace]
 
 
 _OPERANDS = (Tensor, int, float, complex, np.number, np.bool_)

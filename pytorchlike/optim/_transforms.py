@@ -44,7 +44,7 @@ def _moments(g: Array, state: Any, h: Any) -> tuple[Array, Array, Array, Array, 
 class AdamState(NamedTuple):
     """Step count and both moments."""
 
-    count: Array
+    count: Array  # type: ignore[assignment]
     mu: Array
     nu: Array
 
@@ -52,7 +52,7 @@ class AdamState(NamedTuple):
 class AmsgradState(NamedTuple):
     """Adam's state and the largest second moment so far."""
 
-    count: Array
+    count: Array  # type: ignore[assignment]
     mu: Array
     nu: Array
     nu_max: Array
@@ -82,7 +82,7 @@ def scale_by_adam(h: Any, amsgrad: bool) -> GradientTransformation:
 class NadamState(NamedTuple):
     """Adam's state and the product of all momentum coefficients so far."""
 
-    count: Array
+    count: Array  # type: ignore[assignment]
     mu: Array
     nu: Array
     mu_product: Array
@@ -133,7 +133,7 @@ def scale_by_radam(h: Any) -> GradientTransformation:
 class RssState(NamedTuple):
     """Step count and sum of squared gradients."""
 
-    count: Array
+    count: Array  # type: ignore[assignment]
     sum_of_squares: Array
 
 
@@ -197,7 +197,7 @@ def scale_by_rprop(h: Any) -> GradientTransformation:
 class AveragedSgdState(NamedTuple):
     """Step count, rate and averaging weight of the next step, the average of the parameter."""
 
-    count: Array
+    count: Array  # type: ignore[assignment]
     eta: Array
     average_weight: Array
     average: Array

@@ -227,7 +227,7 @@ class OneCycleLR(LRScheduler):
             ways[1:] = [("max_lr", "initial_lr", "base_momentum", "max_momentum"), ("initial_lr", "min_lr", "max_momentum", "max_momentum")]
             ends.insert(1, float(2 * pct_start * self.total_steps) - 2)
         names = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
-        self._schedule_phases = [dict(zip(names, (end, *way))) for end, way in zip(ends, ways)]
+        self._schedule_phases: list[dict[str, Any]] = [dict(zip(names, (end, *way))) for end, way in zip(ends, ways)]
         if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         if anneal_strategy not in ("cos", "linear"):
@@ -266,7 +266,7 @@ class OneCycleLR(LRScheduler):
             raise ValueError(f"Tried to step {step} times. The specified number of total steps is {self.total_steps}")
         begin = 0.0
         for phase in self._schedule_phases:
-            end: Any = phase["end_step"]
+            end = phase["end_step"]
             if step <= end or phase is self._schedule_phases[-1]:
                 break
             begin = end

@@ -500,8 +500,7 @@ class RuleOptimizer(Optimizer):
         for (device, *kind), params in by_kind.items():
             switches = dict(kind)
             keys = tuple(self.state_keys(switches))
-            states = [self.state[p] for p in params]
-            targets = [*params, *(state[key] for key in keys for state in states)]
+            targets = [*params, *(self.state[p][key] for key in keys for p in params)]
             arguments = [*targets, *(p.grad for p in params), *(value.to(device) for value in tensors.values())]
             instruction = _instruction(type(self), tuple(kind), keys, len(params), tuple(floats), tuple(tensors))
             results = record(instruction, tuple([a._content() for a in arguments]), tuple(floats.values()))
@@ -531,7 +530,7 @@ def _full(shape: tuple[int, ...], value: Any, dtype: dtypes.dtype, like: Tensor)
 
 @functools.lru_cache(maxsize=1024)
 def _instruction(
-    cls: type[RuleOptimizer], switches: tuple, keys: tuple[str, ...], count: int, floats: tuple[str, ...], tensors: tuple[str, ...]
+    cls: Any, switches: tuple, keys: tuple[str, ...], count: int, floats: tuple[str, ...], tensors: tuple[str, ...]
 ) -> Instruction:
     """The instruction that updates ``count`` parameters: takes parameters, states (key by key), gradients, tensor numbers, float numbers."""
     on = dict(switches)

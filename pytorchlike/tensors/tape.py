@@ -6,6 +6,7 @@ A node holds values, never tensors, so the tape keeps alive only what the deriva
 
 from __future__ import annotations
 
+import functools
 import itertools
 import weakref
 from collections.abc import Callable, Sequence
@@ -35,11 +36,12 @@ class Backward:
             gradients that are there, the instruction's floats and ints) that returns the needed gradients in order.
     """
 
-    __slots__ = ("name", "saved_inputs", "saved_outputs", "needed", "needed_positions", "inputs", "outputs", "build", "instructions", "pick")
+    __slots__ = ("name", "node_class", "saved_inputs", "saved_outputs", "needed", "needed_positions", "inputs", "outputs", "build", "instructions", "pick")
 
     def __init__(self, name: str, saved_inputs: Sequence[int], saved_outputs: Sequence[int], needed: Sequence[bool],
                  inputs: Sequence[Aval], outputs: Sequence[Aval], build: Callable[[tuple[bool, ...]], Instruction]) -> None:  # fmt: skip
         self.name = name
+        self.node_class = _node_class(name)
         self.saved_inputs = tuple(saved_inputs)
         self.saved_outputs = tuple(saved_outputs)
         self.needed = tuple(needed)
@@ -128,13 +130,19 @@ class Node:
         return f"<{self.name()} object at {id(self):#x}>"
 
 
+@functools.cache
+def _node_class(name: str) -> type[Node]:
+    """The class of the nodes of one name: ``type(x.grad_fn).__name__`` is torch's."""
+    return type(name, (Node,), {"__slots__": (), "__module__": "torch.autograd.graph"})
+
+
 new_node = object.__new__
 
 
 def connect(backward: Backward, edges: tuple[Edge | None, ...], inputs: Sequence[Value], outputs: Sequence[Value],
             scalars: tuple[tuple[float, ...], tuple[int, ...]] | None = None) -> Node:  # fmt: skip
     """Put an operator that was just recorded on the tape."""
-    node: Node = new_node(Node)
+    node: Node = new_node(backward.node_class)
     node.backward = backward
     node.edges = edges
     node.saved = backward.pick(inputs, outputs)
@@ -199,7 +207,7 @@ def unpack_value(node: Node, value: Value) -> Value:
         raise RuntimeError(
             f"one of the variables needed for gradient computation has been modified by an inplace operation: [{kind} {list(value.aval.size)}]"
             f"{_which_output(node, value)} is at version {storage.tracked}; expected version {version} instead. Hint: enable anomaly detection to "
-            "find the operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True)."
+            "find the operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False)."
         )
     return value
 
@@ -211,15 +219,19 @@ def _tensor_type(aval: Aval) -> str:
 
 
 def _which_output(node: Node, value: Value) -> str:
-    """``, which is output 0 of TanhBackward0,`` where the tape knows it."""
+    """``, which is output 0 of Tanh,`` where the tape knows it."""
     assert node.saved is not None
     position = next((k for k, saved in enumerate(node.saved) if saved is value), None)
     if position is None:
         return ","
     count = len(node.backward.saved_inputs)
     if position >= count:
-        return f", which is output {node.backward.saved_outputs[position - count]} of {node.name()},"
+        return f", which is output {node.backward.saved_outputs[position - count]} of {_operator(node)},"
     edge = node.edges[node.backward.saved_inputs[position]]
     if edge is None or isinstance(edge[0], AccumulateGrad):
         return ","
-    return f", which is output {edge[1]} of {edge[0].name()},"
+    return f", which is output {edge[1]} of {_operator(edge[0])},"
+
+
+def _operator(node: Node) -> str:
+    return node.name().rstrip("0123456789").removesuffix("Backward")

@@ -18,8 +18,11 @@ SAMPLES = [
     Sample(_F + "cosine_similarity", T(2, 3), T(2, 3), dtypes=(*FLOATS, "bfloat16", "int64")),
     Sample(_F + "cosine_similarity", T(4, 1, 3), T(2, 3), dim=-1, dtypes=FLOATS),
     Sample(
-        _F + "cosine_similarity", T(values=[[0.0, 0.0, 0.0], [0.0, 1.0, -2.0]]), T(2, 3),
-        gradgrad=False, reason="torch leaves the second derivative at 0 undefined",
+        _F + "cosine_similarity",
+        T(values=[[0.0, 0.0, 0.0], [0.0, 1.0, -2.0]]),
+        T(2, 3),
+        gradgrad=False,
+        reason="torch leaves the second derivative at 0 undefined",
     ),  # fmt: skip
     Sample(_F + "cosine_similarity", T(2, 3), T(2, 3), dim=2),
     *(Sample("cdist", T(2, 3), T(4, 3), p, dtypes=FLOATS, **_ONCE) for p in (2.0, 1.0, 0.5, 3.0, inf)),

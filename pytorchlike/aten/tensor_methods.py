@@ -1,0 +1,332 @@
+"""Methods and properties of `Tensor` that are no operators of torch's tables, or that are made of other operators.
+
+Transposed and conjugated attributes (``T``, ``mT``, ``H``, ``mH``), real and imaginary part, ``resize_``, ``set_``, pinned and shared
+memory (nothing is either here), and what little torch keeps for old code.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from .legacy import OPTION_NAMES
+from ..core.layouts import layout as layout_type
+from ..core.layouts import strided
+from ..dispatch.registry import FUNCTION, METHOD, composite, lookup, op
+from ..tensors import layout as memory_layout
+from ..tensors import pickling  # noqa: F401 - installs deepcopy and pickle
+from ..tensors.geometry import geometry
+from ..tensors.storages import TypedStorage, UntypedStorage, grow
+from ..tensors.tensor import Tensor, make_storage, tensor_method
+
+__all__: list[str] = []
+
+
+# ---------------------------------------------------------------------------------------------------------------- transposed, conjugated
+def _warn_0d(name: str, advice: str) -> None:
+    warnings.warn(f"Tensor.{name} is deprecated on 0-D tensors. {advice}", UserWarning, stacklevel=3)
+
+
+@tensor_method
+@property
+def T(self: Tensor) -> Tensor:
+    """The dimensions in reverse order; a view."""
+    if self.ndim == 0:
+        _warn_0d("T", "This function is the identity in these cases.")
+    elif self.ndim != 2:
+        warnings.warn(
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in a future "
+            "release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the "
+            "dimensions of a tensor.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return lookup("numpy_T")(self)
+
+
+@tensor_method
+@property
+def mT(self: Tensor) -> Tensor:
+    """The last two dimensions swapped; a view."""
+    if self.ndim == 0:
+        _warn_0d("mT", "This function is the identity in these cases.")
+        return lookup("numpy_T")(self)
+    return lookup("mT")(self)
+
+
+def _adjoint(self: Tensor) -> Tensor:
+    return self.transpose(-2, -1).conj() if self.is_complex() else self.transpose(-2, -1)  # type: ignore[attr-defined]
+
+
+@tensor_method
+@property
+def H(self: Tensor) -> Tensor:
+    """A matrix transposed and conjugated (a view unless it is complex)."""
+    if self.ndim == 0:
+        _warn_0d("H", "Consider using x.conj().")
+        return self.conj() if self.is_complex() else lookup("numpy_T")(self)  # type: ignore[attr-defined]
+    if self.ndim != 2:
+        more = " For batches of matrices, consider using tensor.mH" if self.ndim > 2 else ""
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.{more}")
+    return _adjoint(self)
+
+
+@tensor_method
+@property
+def mH(self: Tensor) -> Tensor:
+    """Matrices transposed and conjugated (a view unless they are complex)."""
+    if self.ndim == 0:
+        _warn_0d("mH", "Consider using x.conj().")
+        return self.conj() if self.is_complex() else lookup("numpy_T")(self)  # type: ignore[attr-defined]
+    if self.ndim == 1:
+        raise RuntimeError("tensor.mH is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    return _adjoint(self)
+
+
+# ---------------------------------------------------------------------------------------------------------------- complex numbers
+@op("_real(Tensor self) -> Tensor", forms=FUNCTION, namespaces=())
+def real_part(self):
+    """The real part of complex numbers; a copy, while torch's is a view."""
+    return jnp.real(self)
+
+
+@real_part.grad("self")
+def _(g):
+    return jax.lax.complex(g, jnp.zeros_like(g))
+
+
+@op("_imag(Tensor self) -> Tensor", forms=FUNCTION, namespaces=())
+def imaginary_part(self):
+    """The imaginary part of complex numbers; a copy, while torch's is a view."""
+    return jnp.imag(self)
+
+
+@imaginary_part.grad("self")
+def _(g):
+    return jax.lax.complex(jnp.zeros_like(g), g)
+
+
+@composite("real(Tensor self) -> Tensor", forms=FUNCTION)
+def real(self):
+    """The real part; a real tensor itself."""
+    return real_part(self) if self.is_complex() else self
+
+
+@composite("imag(Tensor self) -> Tensor", forms=FUNCTION)
+def imag(self):
+    """The imaginary part.
+
+    Raises:
+        RuntimeError: a real tensor.
+    """
+    if not self.is_complex():
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return imaginary_part(self)
+
+
+def _set_real(self: Tensor, value: Any) -> None:
+    if not self.is_complex():
+        self.copy_(value if isinstance(value, Tensor) else self.new_tensor(value))  # type: ignore[attr-defined]
+        return
+    part = imaginary_part(self)
+    self.copy_(lookup("complex")(_like_part(part, value), part))  # type: ignore[attr-defined]
+
+
+def _set_imag(self: Tensor, value: Any) -> None:
+    imag(self)  # refuses real tensors
+    part = real_part(self)
+    self.copy_(lookup("complex")(part, _like_part(part, value)))  # type: ignore[attr-defined]
+
+
+def _like_part(part: Tensor, value: Any) -> Tensor:
+    value = value.to(part.dtype) if isinstance(value, Tensor) else part.new_tensor(value)  # type: ignore[attr-defined]
+    return value.expand(part.shape)
+
+
+Tensor.real = property(lambda self: real(self), _set_real, doc="The real part; writes through assignment only.")  # type: ignore[attr-defined]
+Tensor.imag = property(lambda self: imag(self), _set_imag, doc="The imaginary part; writes through assignment only.")  # type: ignore[attr-defined]
+
+
+# ---------------------------------------------------------------------------------------------------------------- size and memory
+@composite("is_same_size(Tensor self, Tensor other) -> bool")
+def is_same_size(self, other):
+    """Whether the shapes are equal."""
+    return self.shape == other.shape
+
+
+@composite("sum_to_size(Tensor self, int[] size) -> Tensor", forms=METHOD)
+def sum_to_size(self, size):
+    """The sum over the dimensions in which ``size`` is 1 or absent: what broadcasting from ``size`` is undone by.
+
+    Raises:
+        RuntimeError: ``size`` does not broadcast to the tensor's shape.
+    """
+    size = tuple(size) if isinstance(size, (tuple, list)) else (size,)
+    lead = self.ndim - len(size)
+    if lead < 0 or any(n not in (1, m) for n, m in zip(size, self.shape[lead:])):
+        raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(self.shape)}}}.")
+    dims = [*range(lead), *[d + lead for d, n in enumerate(size) if n == 1 and self.shape[d + lead] != 1]]
+    return self.sum(dims, keepdim=True).view(size) if dims else self
+
+
+def _moved(self: Tensor, at: Any) -> Tensor:
+    """Put a tensor, which must not be a plain one, elsewhere in its storage."""
+    self._geometry = at
+    self._seen = -1
+    return self
+
+
+@tensor_method
+def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
+    """Change the shape in place, with more memory if need be (zeros, where torch leaves it to chance).
+
+    Raises:
+        RuntimeError: it asks for a gradient, or numpy shares the memory.
+    """
+    wanted = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    if self.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    wanted = tuple([int(n) for n in wanted])
+    if any(n < 0 for n in wanted):
+        raise RuntimeError("numel: integer multiplication overflow")
+    if wanted == tuple(self.shape) and memory_format is None:
+        return self
+    storage = make_storage(self)
+    offset = self._geometry.offset
+    name = "contiguous_format" if memory_format is None else memory_format.name
+    at = geometry(wanted, memory_layout.format_strides(name, wanted, self.stride()), offset)
+    if math.prod(wanted) and at.end > storage.base.numel:
+        grow(storage, at.end)
+    return _moved(self, at)
+
+
+@tensor_method
+def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
+    """Change the shape in place to that of another tensor."""
+    return resize_(self, tuple(the_template.shape), memory_format=memory_format)
+
+
+@tensor_method
+def resize(self: Tensor, *size: Any) -> Tensor:
+    """The tensor in another shape of as many elements; torch deprecates it in favour of ``reshape``."""
+    warnings.warn("non-inplace resize is deprecated", UserWarning, stacklevel=2)
+    wanted = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    if math.prod(wanted) != self.numel():
+        raise RuntimeError(
+            f"requested resize to {'x'.join(map(str, wanted))} ({math.prod(wanted)} elements in total), but the given tensor has a size of "
+            f"{'x'.join(map(str, self.shape))} ({self.numel()} elements). autograd's resize can only change the shape of a given tensor, while "
+            "preserving the number of elements. "
+        )
+    return self.reshape(wanted)  # type: ignore[attr-defined]
+
+
+@tensor_method
+def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
+    """Make the tensor an alias of another tensor, or a window of a storage; without a source, empty memory.
+
+    Raises:
+        RuntimeError: another dtype, or a window that does not fit; torch's texts.
+    """
+    if source is None:
+        source = self.new_empty(0)  # type: ignore[attr-defined]
+    if isinstance(source, Tensor):
+        found, at = source.dtype, source._where()
+        storage = make_storage(source)
+        if size is not None:
+            at = _window(storage, storage_offset, size, stride)
+    elif isinstance(source, (UntypedStorage, TypedStorage)):
+        storage = source._storage
+        found = storage.value.aval.dtype
+        at = _window(storage, storage_offset, (storage.base.numel - storage_offset,) if size is None else size, stride)
+    else:
+        raise TypeError(f"set_(): argument 'source' must be Tensor or Storage, not {type(source).__name__}")
+    if found is not self.dtype:
+        raise RuntimeError(f"Could not set tensor of type {OPTION_NAMES.get(found.name, found.name)} to a tensor of type {OPTION_NAMES.get(self.dtype.name, self.dtype.name)}")
+    flags = 0 if self._storage is None else self._flags
+    self._storage, self._base_tensor, self._flags = storage, None, flags
+    return _moved(self, at)
+
+
+def _window(storage: Any, offset: int, size: Any, stride: Any) -> Any:
+    size = (size,) if isinstance(size, int) else tuple(size)
+    if offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
+    at = geometry(size, memory_layout.contiguous_strides(size) if stride is None else tuple(stride), offset)
+    if math.prod(size) and at.end > storage.base.numel:
+        raise RuntimeError("Trying to resize storage that is not resizable")
+    return at
+
+
+@tensor_method
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether both look at the same memory in the same way."""
+    return make_storage(self) is make_storage(tensor) and self._geometry is tensor._geometry
+
+
+@tensor_method
+def is_shared(self: Tensor) -> bool:
+    """Whether other processes see the memory: never on the CPU, always on an accelerator (as torch says it)."""
+    return self.is_cuda
+
+
+@tensor_method
+def share_memory_(self: Tensor) -> Tensor:
+    """Nothing: tensors travel to other processes by copy."""
+    return self
+
+
+@tensor_method
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """Whether the memory is page-locked: never, JAX decides about transfers."""
+    return False
+
+
+@tensor_method
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """The tensor itself: JAX decides about transfers."""
+    return self
+
+
+# ---------------------------------------------------------------------------------------------------------------- attributes
+@tensor_method
+@property
+def layout(self: Tensor) -> layout_type:
+    """How the elements are kept: always ``torch.strided``."""
+    return strided
+
+
+@tensor_method
+@property
+def name(self: Tensor) -> None:
+    """Kept for old code: None."""
+    return None
+
+
+@tensor_method
+@property
+def __cuda_array_interface__(self: Tensor) -> dict[str, Any]:
+    if not self.is_cuda:
+        raise AttributeError(
+            f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()} If CUDA data is required use tensor.cuda() to copy "  # type: ignore[attr-defined]
+            "tensor to device memory."
+        )
+    if self.requires_grad:
+        raise RuntimeError(
+            "Can't get __cuda_array_interface__ on Variable that requires grad. If gradients aren't required, use var.detach() to get Variable "
+            "that doesn't require grad."
+        )
+    from ..tensors.convert import to_jax
+
+    return to_jax(self).__cuda_array_interface__
+
+
+@tensor_method
+def __dir__(self: Tensor) -> list[str]:
+    from ..dispatch.forms import method_names
+
+    found = {*dir(type(self)), *self.__dict__, *method_names()}
+    return sorted(found if self.is_cuda else found - {"__cuda_array_interface__"})

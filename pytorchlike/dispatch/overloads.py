@@ -1,0 +1,147 @@
+"""Operators as ``torch.ops.aten`` names them: packets (``aten.add``) of overloads (``aten.add.Tensor``)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from . import registry
+from .registry import Composite, Operator, ViewOperator
+from .schema import Schema
+
+__all__ = ["OpOverload", "OpOverloadPacket", "overload_of", "packet_of"]
+
+#: (operator, form) -> function of the operator's arguments; call.py fills it.
+callers: dict[str, Callable] = {}
+
+
+class OpOverload:
+    """One overload of an operator: ``torch.ops.aten.add.Tensor``.
+
+    Args:
+        declared: the operator.
+        form: ``""``, ``"_"`` for the in-place form, ``"out"`` for the one that writes into ``out=``.
+    """
+
+    tags: tuple = ()
+
+    def __init__(self, declared: Operator | ViewOperator | Composite, form: str = "") -> None:
+        self.declared = declared
+        self.form = form
+        namespace, _, name = declared.schema.name.rpartition("::")
+        self.namespace = namespace or "aten"
+        self._opname = name + ("_" if form == "_" else "")
+        self._overloadname = ("out" if form == "out" else declared.schema.overload) or "default"
+        self.__name__ = f"{self._opname}.{self._overloadname}"
+        self.__qualname__ = self.__name__
+        self.__module__ = f"torch._ops.{self.namespace}"
+
+    @property
+    def _schema(self) -> Schema:
+        return self.declared.schema
+
+    @property
+    def overloadpacket(self) -> OpOverloadPacket:
+        """The packet this overload belongs to."""
+        return packet_of(self.namespace, self._opname)
+
+    @property
+    def is_view(self) -> bool:
+        """Whether the result shares the input's memory."""
+        return isinstance(self.declared, ViewOperator)
+
+    def name(self) -> str:
+        """The qualified name, ``aten::add.Tensor``."""
+        overload = "" if self._overloadname == "default" else f".{self._overloadname}"
+        return f"{self.namespace}::{self._opname}{overload}"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.form == "_":
+            return callers["_"](self.declared)(*args, **kwargs)
+        return self.declared.function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<OpOverload(op='{self.namespace}.{self._opname}', overload='{self._overloadname}')>"
+
+    def __str__(self) -> str:
+        return f"{self.namespace}.{self._opname}.{self._overloadname}"
+
+    def __reduce__(self) -> tuple:
+        return overload_of, (self.declared, self.form)
+
+    def __deepcopy__(self, memo: dict) -> OpOverload:
+        return self
+
+
+@functools.cache
+def overload_of(declared: Operator | ViewOperator | Composite, form: str = "") -> OpOverload:
+    """The one `OpOverload` of an operator's form."""
+    return OpOverload(declared, form)
+
+
+class OpOverloadPacket:
+    """The overloads of one name: ``torch.ops.aten.add``; calling it picks the overload that the arguments fit."""
+
+    def __init__(self, namespace: str, name: str, found: dict[str, OpOverload]) -> None:
+        self._qualified_op_name = f"{namespace}::{name}"
+        self.__name__ = name
+        self.__module__ = f"torch._ops.{namespace}"
+        self._namespace = namespace
+        self._found = found
+
+    def overloads(self) -> list[str]:
+        """The overloads' names."""
+        return list(self._found)
+
+    def __getattr__(self, name: str) -> OpOverload:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = self._found.get(name)
+        if found is None and name in _SAME_DECLARATION and len(self._found) == 1 or found is None and name == "Scalar":
+            found = next(iter(self._found.values()))
+        if found is None:
+            raise AttributeError(f"The underlying op of '{self._namespace}.{self.__name__}' has no overload name '{name}'")
+        return found
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        overloads = [o for o in self._found.values() if o.form != "out"]
+        if len(overloads) == 1:
+            return overloads[0](*args, **kwargs)
+        return callers["packet"](self.__name__, overloads)(*args, **kwargs)
+
+    def __dir__(self) -> list[str]:
+        return ["overloads", *self._found]
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self._namespace}.{self.__name__}')>"
+
+    def __str__(self) -> str:
+        return f"{self._namespace}.{self.__name__}"
+
+
+#: Overloads that torch declares apart and one declaration of ours serves (a number stands for a tensor, a dim list for a dim).
+_SAME_DECLARATION = frozenset({"default", "Tensor", "Scalar", "dim", "dim_IntList", "int", "Tensor_Scalar", "Tensor_Tensor"})
+
+
+@functools.cache
+def packet_of(namespace: str, name: str) -> OpOverloadPacket:
+    """The packet ``torch.ops.namespace.name``.
+
+    Raises:
+        AttributeError: no operator has this name.
+    """
+    own = name if namespace == "aten" else f"{namespace}::{name}"
+    forms = [("", own), *([("_", own[:-1])] if own.endswith("_") else [])]
+    found: dict[str, OpOverload] = {}
+    for form, declared_name in forms:
+        for declared in registry.OPERATORS.values():
+            if declared.name != declared_name or (form == "_" and registry.INPLACE not in declared.forms):
+                continue
+            overload = overload_of(declared, form)
+            found.setdefault(overload._overloadname, overload)
+            if form == "" and registry.OUT in declared.forms:
+                found.setdefault("out", overload_of(declared, "out"))
+    if not found:
+        raise AttributeError(f"'_OpNamespace' '{namespace}' object has no attribute '{name}'")
+    return OpOverloadPacket(namespace, name, found)

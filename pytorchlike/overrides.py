@@ -109,9 +109,9 @@ def resolve_name(f: Callable) -> str | None:
     Returns None for what is no function of torch.
     """
     found = _names().get(f)
-    if found is None and getattr(f, "__module__", "").startswith("torch"):
-        owner = "torch.Tensor" if vars(Tensor).get(f.__name__) is f else f.__module__
-        return f"{owner}.{f.__name__}"
+    name = getattr(f, "__name__", "")
+    if found is None and vars(Tensor).get(name) is f:
+        return f"torch.Tensor.{name}"
     return found
 
 

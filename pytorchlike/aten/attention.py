@@ -300,7 +300,9 @@ def multi_head_attention_forward(
         if tuple(attn_mask.shape) != expected:
             shown = expected[1:] if expected[0] == 1 else expected
             got = tuple(attn_mask.shape)[1:] if expected[0] == 1 else tuple(attn_mask.shape)
-            raise RuntimeError(f"The shape of the {len(shown)}D attn_mask is {attn_mask.shape if len(got) == 3 else got}, but should be {shown}.")
+            raise RuntimeError(
+                f"The shape of the {len(shown)}D attn_mask is {attn_mask.shape if len(got) == 3 else got}, but should be {shown}."
+            )
 
     def split(x):  # (length, batch, width) -> (batch * heads, length, head)
         return x.contiguous().view(x.shape[0], batch * num_heads, head).transpose(0, 1)

@@ -16,6 +16,7 @@ from ..core.state import thread
 from ..dispatch.call import host_tensor
 from ..tensors.construct import PYTHON_DTYPES, array_of, infer_array
 from ..tensors.convert import from_dlpack, from_numpy
+from ..tensors.storages import TypedStorage, UntypedStorage
 from ..tensors.tensor import Tensor
 
 __all__ = [
@@ -57,6 +58,8 @@ def tensor(data: Any, *, dtype: dtype | None = None, device: Any = None, require
         made = to(data.detach(), None if device is None else as_device(device), dtype, copy=True)
         return made.requires_grad_(requires_grad)
     array, found = infer_array(data, dtype)
+    if requires_grad and not (found.is_floating_point or found.is_complex):
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return host_tensor(array, found, None if device is None else as_device(device), requires_grad)
 
 
@@ -102,9 +105,7 @@ def is_tensor(obj: Any) -> bool:
 
 def is_storage(obj: Any) -> bool:
     """Whether an object is a storage."""
-    from ..tensors.storage import Storage
-
-    return isinstance(obj, Storage)
+    return isinstance(obj, (UntypedStorage, TypedStorage))
 
 
 def is_floating_point(input: Tensor) -> bool:

@@ -372,4 +372,4 @@ def convolution(input, weight, bias, stride, padding, dilation, transposed, outp
 @composite("conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor", forms=FUNCTION, namespaces=("", "nn.functional"))
 def conv_tbc(self, weight, bias, pad=0):
     """A one-dimensional convolution over (time, batch, channel); ``weight`` is (kernel, channels, features)."""
-    return OPERATORS["conv1d"](self.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad).permute(2, 0, 1)
+    return OPERATORS["conv1d"](self.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad).permute(2, 0, 1).contiguous()

@@ -17,6 +17,7 @@ from ..graph.recorder import to_device_array
 from ..graph.value import aval_of, constant
 from ..tensors import layout
 from ..tensors.relayout import instruction as relayout
+from ..tensors.mutation import check_no_partial_overlap
 from ..tensors.tape import Node, next_number
 from ..tensors.tensor import Tensor, make_tensor, tensor_method
 
@@ -224,7 +225,9 @@ def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         if parts[-1] not in TYPE_NAMES:
             raise ValueError(f"invalid type: '{dtype}'")
         return to(self, as_device("cuda") if "cuda" in parts else None, TYPE_NAMES[parts[-1]])
-    if hasattr(dtype, "dtype") and not isinstance(dtype, dtypes.dtype):
+    if not isinstance(dtype, dtypes.dtype):
+        if not hasattr(dtype, "dtype"):
+            raise ValueError(f"invalid type: '{getattr(dtype, '__name__', dtype)}'")
         dtype = dtype.dtype
     return to(self, None, dtype)
 
@@ -272,6 +275,8 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write the elements of ``src`` (broadcast, cast, from any device) into this tensor."""
     if isinstance(src, Tensor) and src.device != self.device:
         src = move(src, self.device)
+    if isinstance(src, Tensor):
+        check_no_partial_overlap(self, (src,))
     return general_inplace(copy, (self, src, non_blocking))
 
 

@@ -64,7 +64,9 @@ def dropout(input, p=0.5, training=True, inplace=False):
     return _dropped(input, p, training, inplace)
 
 
-@composite("alpha_dropout(Tensor input, float p=0.5, bool training=False, bool inplace=False) -> Tensor", forms=FUNCTION, namespaces=_PUBLIC)
+@composite(
+    "alpha_dropout(Tensor input, float p=0.5, bool training=False, bool inplace=False) -> Tensor", forms=FUNCTION, namespaces=_PUBLIC
+)
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
     """Dropout that keeps mean and variance of what SELU returns."""
     _check_probability(p)
@@ -72,7 +74,9 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False):
 
 
 @composite(
-    "feature_alpha_dropout(Tensor input, float p=0.5, bool training=False, bool inplace=False) -> Tensor", forms=FUNCTION, namespaces=_PUBLIC
+    "feature_alpha_dropout(Tensor input, float p=0.5, bool training=False, bool inplace=False) -> Tensor",
+    forms=FUNCTION,
+    namespaces=_PUBLIC,
 )
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
     """Alpha dropout of whole feature maps."""

@@ -58,7 +58,12 @@ def _(weight, indices, padding_idx, scale_grad_by_freq, sparse):
     return (indices < 0) | (indices >= weight.shape[0])
 
 
-@op("_rows_within(Tensor weight, Tensor indices, float max_norm, float norm_type) -> Tensor", forms=FUNCTION, namespaces=(), differentiable=False)
+@op(
+    "_rows_within(Tensor weight, Tensor indices, float max_norm, float norm_type) -> Tensor",
+    forms=FUNCTION,
+    namespaces=(),
+    differentiable=False,
+)
 def rows_within(weight, indices, max_norm, norm_type):
     """``weight`` with the looked-up rows whose norm is above ``max_norm`` shortened to it."""
     used = jnp.zeros(weight.shape[0], bool).at[indices.reshape(-1)].set(True, mode="drop")
@@ -132,7 +137,9 @@ def _(weight, indices, offsets, per_sample_weights, mode, include_last_offset, p
 
 
 bags.data_check(RuntimeError, "embedding_bag: an index of input is not in the valid range")(
-    lambda weight, indices, offsets, per_sample_weights, mode, include_last_offset, padding_idx: (indices < 0) | (indices >= weight.shape[0])
+    lambda weight, indices, offsets, per_sample_weights, mode, include_last_offset, padding_idx: (
+        (indices < 0) | (indices >= weight.shape[0])
+    )
 )
 bags.data_check(RuntimeError, "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0.")(
     lambda weight, indices, offsets, per_sample_weights, mode, include_last_offset, padding_idx: offsets[:1] != 0

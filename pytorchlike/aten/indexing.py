@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from .create import _require_fits as require_fits
 from ..core.dtype import bool_, uint8
+from ..core.promotion import scalar_type_name
 from ..dispatch import overrides
 from ..dispatch.call import call_view, general_inplace, host_tensor
 from ..dispatch.registry import Form, lookup, view
@@ -61,57 +65,88 @@ def _basic_view(tensor: Tensor, parts: tuple[Any, ...]) -> Tensor:
 
 
 # ---------------------------------------------------------------------------------------------------------------- parsing
+_NOT_A_TUPLE = (
+    "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use x[tuple(seq)] instead of "
+    "x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], which will result either in an error or a different "
+    "result"
+)
+_BYTE_MASK = "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
+#: A sequence of this many items or more is never taken for a tuple.
+_LONGEST_TUPLE = 32
+
+
+def _is_sequence(item: Any) -> bool:
+    return isinstance(item, (list, tuple, str, range, np.ndarray)) or isinstance(item, Sequence)
+
+
 def _as_items(index: Any) -> list[Any]:
-    """The items of an index; a list of slices or tensors counts as a tuple, as it did in old numpy."""
+    """The items of an index; a list that holds slices, tensors or sequences counts as a tuple, as it did in old numpy."""
     if type(index) is tuple:
         return list(index)
+    if isinstance(index, (Tensor, np.ndarray)) or not _is_sequence(index) or len(index) >= _LONGEST_TUPLE:
+        return [index]
+    if any(i is None or i is Ellipsis or isinstance(i, (slice, Tensor)) or _is_sequence(i) for i in index):
+        if not isinstance(index, tuple):
+            warnings.warn(_NOT_A_TUPLE, UserWarning, stacklevel=5)
+        return list(index)
     return [index]
+
+
+def _is_mask(item: Any) -> bool:
+    return isinstance(item, Tensor) and item.dtype in (bool_, uint8)
 
 
 def _consumed(item: Any) -> int:
     """How many dimensions of the tensor an item uses up."""
     if item is None or item is Ellipsis or isinstance(item, bool):
         return 0
-    if isinstance(item, Tensor) and item.dtype in (bool_, uint8):
-        return item.ndim
-    return 1
+    return item.ndim if _is_mask(item) else 1
 
 
 def _bound(value: Any) -> int | None:
-    return None if value is None else int(value) if not isinstance(value, Tensor) else int(value.item())
+    """A slice's start, stop or step.
+
+    Raises:
+        TypeError: no integer.
+    """
+    if value is None or type(value) is int:
+        return value
+    if not hasattr(type(value), "__index__"):
+        raise TypeError("slice indices must be integers or None or have an __index__ method")
+    return value.__index__()
 
 
 def _item(item: Any) -> Any:
     """An item in canonical form: int, None, Ellipsis, bool, a slice's tuple, or a tensor.
 
     Raises:
-        IndexError, TypeError: something that does not index, torch's texts.
+        IndexError, TypeError, ValueError: something that does not index, torch's texts.
     """
     if item is None or item is Ellipsis or isinstance(item, (bool, int)):
         return item
     if isinstance(item, slice):
         step = _bound(item.step)
         if step is not None and step <= 0:
-            raise ValueError("step must be greater than zero")
+            raise ValueError("step must be greater than zero" if step else "slice step cannot be zero")
         return ("slice", _bound(item.start), _bound(item.stop), 1 if step is None else step)
     if isinstance(item, Tensor):
         if item.dtype.is_floating_point or item.dtype.is_complex:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        if item.dtype is uint8:
+            warnings.warn(_BYTE_MASK, UserWarning, stacklevel=6)
         return item
-    if isinstance(item, np.bool_):
-        return bool(item)
     if isinstance(item, np.integer):
         return int(item)
-    if isinstance(item, (list, tuple, np.ndarray, range)):
+    if _is_sequence(item):
         array, _ = infer_array(item, None)
         if array.size == 0 and array.dtype.kind == "f":
             array = array.astype(np.int64)
         return _item(host_tensor(array))
-    if hasattr(item, "__index__"):
+    if hasattr(type(item), "__index__") and not isinstance(item, np.bool_):
         return item.__index__()
-    raise TypeError(
-        f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {type(item).__name__})"
-    )
+    kind = type(item)
+    name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+    raise IndexError(f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {name})")
 
 
 def _parse(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], list[Any] | None]:
@@ -120,6 +155,8 @@ def _parse(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], list[Any] | Non
     ellipses = sum(i is Ellipsis for i in items)
     used = sum(_consumed(i) for i in items)
     if used > tensor.ndim:
+        if tensor.ndim == 0 and any(isinstance(i, tuple) for i in items):
+            raise IndexError("slice() cannot be applied to a 0-dim tensor.")
         raise IndexError(f"too many indices for tensor of dimension {tensor.ndim}")
     fill = [_EVERYTHING] * (tensor.ndim - used)
     expanded: list[Any] = []
@@ -131,18 +168,16 @@ def _parse(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], list[Any] | Non
             expanded.append(item)
     if ellipses == 0:
         expanded += fill
-    if not any(isinstance(i, (Tensor, bool)) for i in expanded):
-        return tuple(expanded), None
-    if all(not isinstance(i, Tensor) or (i.ndim == 0 and i.dtype not in (bool_, uint8)) for i in expanded) and not any(isinstance(i, bool) for i in expanded):
-        return tuple([i if not isinstance(i, Tensor) else int(i) for i in expanded]), None
+    if not any(isinstance(i, bool) or isinstance(i, Tensor) and (i.ndim or _is_mask(i)) for i in expanded):
+        return tuple([int(i) if isinstance(i, Tensor) else i for i in expanded]), None
     parts: list[Any] = []
     advanced: list[Any] = []
     for item in expanded:
-        if isinstance(item, bool):
+        if isinstance(item, bool) or _is_mask(item) and item.ndim == 0:
             parts.append(None)
             advanced.append(host_tensor(np.zeros(1 if item else 0, np.int64)))
         elif isinstance(item, Tensor):
-            if item.dtype in (bool_, uint8):
+            if _is_mask(item):
                 advanced += _mask_to_indices(tensor, item, _dimension_at(tensor, parts))
                 parts += [_EVERYTHING] * item.ndim
             else:
@@ -167,8 +202,6 @@ def _mask_to_indices(tensor: Tensor, mask: Tensor, dimension: int) -> list[Tenso
                 f"The shape of the mask {list(mask.shape)} at index {d} does not match the shape of the indexed tensor {list(tensor.shape)} at "
                 f"index {dimension + d}"
             )
-    if mask.ndim == 0:
-        return []
     return list(lookup("nonzero")(mask).unbind(1))
 
 
@@ -201,58 +234,62 @@ def __setitem__(self: Tensor, index: Any, value: Any) -> None:
     if self.__class__ not in PLAIN_TYPES and overrides.wanted((self,)):
         overrides.hand_over(Tensor.__setitem__, (self, index, value), {})
         return
-    if isinstance(index, Tensor) and index.dtype is bool_ and index.shape == self.shape and not isinstance(value, Tensor) and index.ndim:
-        self.masked_fill_(index, value)
-        return
+    if not isinstance(value, Tensor):
+        _check_number(self, value)
+        if isinstance(index, Tensor) and index.dtype is bool_ and index.shape == self.shape and index.ndim:
+            self.masked_fill_(index, value)
+            return
     parts, advanced = _parse(self, index)
     if advanced is None:
         target = _basic_view(self, parts)
         if isinstance(value, Tensor):
             _copy_into(target, value)
-        elif isinstance(value, (int, float, complex, np.number, np.bool_)):
-            target.fill_(value)
         else:
-            _copy_into(target, _as_value(value, self))
+            target.fill_(value)
         return
     target = self if all(p == _EVERYTHING for p in parts) else _basic_view(self, parts)
     if not isinstance(value, Tensor):
-        value = _as_value(value, self)
-    elif value.dtype is not self.dtype and value.ndim:
-        raise RuntimeError(
-            f"Index put requires the source and destination dtypes match, got {_type_text(self)} for the destination and {_type_text(value)} for the "
-            "source."
-        )
-    if value.dtype is not self.dtype:
+        array, found = infer_array(value, self.dtype)
+        value = host_tensor(array, found, self.device)
+    elif value.dtype is not self.dtype:
+        if value.numel() != 1 or not all(isinstance(i, (bool, tuple)) or i is None or i is Ellipsis or _is_mask(i) for i in map(_item, _as_items(index))):
+            raise RuntimeError(
+                f"Index put requires the source and destination dtypes match, got {scalar_type_name(self.dtype)} for the destination and "
+                f"{scalar_type_name(value.dtype)} for the source."
+            )
         value = value.to(self.dtype)
     if value.device != self.device:
         value = value.to(self.device)
     general_inplace(lookup("index_put"), (target, _trim(advanced), value, False))
 
 
+def _check_number(tensor: Tensor, value: Any) -> None:
+    """Refuse what is no number, and numbers that the tensor's dtype cannot hold."""
+    if isinstance(value, np.integer):
+        value = int(value)
+    if not isinstance(value, (int, float, complex)):
+        kind = type(value)
+        name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+        raise TypeError(f"can't assign a {name} to a {tensor.type()}")
+    require_fits(value, tensor.dtype)
+
+
 def _copy_into(target: Tensor, value: Tensor) -> None:
     while value.ndim > target.ndim and value.shape[0] == 1:
         value = value.squeeze(0)
-    if value.ndim > target.ndim or any(n not in (1, m) for n, m in zip(reversed(value.shape), reversed(target.shape))):
+    if value.ndim > target.ndim:
         raise RuntimeError(
-            f"The expanded size of the tensor ({target.shape[-1] if target.ndim else 1}) must match the existing size ({value.shape[-1] if value.ndim else 1}) "
-            f"at non-singleton dimension {max(target.ndim - 1, 0)}.  Target sizes: {list(target.shape)}.  Tensor sizes: {list(value.shape)}"
-            if value.ndim <= target.ndim
-            else f"expand({_type_text(value)}{list(value.shape)}, size={list(target.shape)}): the number of sizes provided ({target.ndim}) must be "
+            f"expand({value.type()}{{{list(value.shape)}}}, size={list(target.shape)}): the number of sizes provided ({target.ndim}) must be "
             f"greater or equal to the number of dimensions in the tensor ({value.ndim})"
         )
+    for d in range(1, value.ndim + 1):
+        wanted, own = target.shape[-d], value.shape[-d]
+        if own not in (1, wanted):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({wanted}) must match the existing size ({own}) at non-singleton dimension "
+                f"{target.ndim - d}.  Target sizes: {list(target.shape)}.  Tensor sizes: {list(value.shape)}"
+            )
     target.copy_(value)
-
-
-def _type_text(tensor: Tensor) -> str:
-    from ..core.promotion import scalar_type_name
-
-    return scalar_type_name(tensor.dtype)
-
-
-def _as_value(value: Any, like: Tensor) -> Tensor:
-    array, found = infer_array(value, None)
-    made = host_tensor(array, found, like.device)
-    return made if found is like.dtype else made.to(like.dtype)
 
 
 @tensor_method

@@ -17,14 +17,16 @@ from jax import lax
 from ..dispatch.registry import FUNCTION, Promote, composite, op
 from .reduce import is_integral, scalar_type, widened
 
-_PUBLIC = ("nn.functional",)
-_LEGACY = "bool? size_average=None, bool? reduce=None, str reduction='mean'"
+__all__ = ["LEGACY", "PUBLIC", "hinge", "reduced", "reduction_of", "refuse_integers"]
+
+PUBLIC = ("nn.functional",)
+LEGACY = "bool? size_average=None, bool? reduce=None, str reduction='mean'"
 
 
 # --- reduction ----------------------------------------------------------------------------------------------------------------------
 
 
-def _reduction(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> str:
+def reduction_of(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> str:
     """The reduction meant; the two old arguments win over the new one, with torch's warning."""
     if size_average is not None or reduce is not None:
         average = size_average is None or size_average
@@ -35,7 +37,8 @@ def _reduction(reduction: str, size_average: bool | None = None, reduce: bool | 
     return reduction
 
 
-def _reduced(losses, reduction: str, dtype):
+def reduced(losses, reduction: str, dtype):
+    """The losses, their mean or their sum, in the given dtype."""
     if reduction == "mean":
         losses = jnp.mean(losses)
     elif reduction == "sum":
@@ -48,12 +51,14 @@ def _share(g, count: int, reduction: str):
     return widened(g) / max(count, 1) if reduction == "mean" else widened(g)
 
 
-def _hinge(x):
+def hinge(x):
     """The positive part; as with torch's clamp the gradient passes at 0."""
     return jnp.where(x < 0, 0, x)
 
 
-def _floating(kernel: str):
+def refuse_integers(kernel: str):
+    """A check that raises what torch's kernel of this name raises for integers."""
+
     def check(self: Any, *_: Any) -> None:
         if is_integral(self.dtype):
             raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_type(self.dtype)}'")
@@ -85,7 +90,7 @@ def _count(*shapes) -> int:
 @op("mse_loss.reduced(Tensor self, Tensor target, str reduction) -> Tensor", promote=Promote.DEFAULT, forms=FUNCTION, namespaces=())
 def squared_error(self, target, reduction):
     """The squared difference."""
-    return _reduced(jnp.square(widened(self) - widened(target)), reduction, self.dtype)
+    return reduced(jnp.square(widened(self) - widened(target)), reduction, self.dtype)
 
 
 @squared_error.grad("self")
@@ -100,14 +105,14 @@ def _(g, self, target, reduction):
 
 @squared_error.check
 def _(self, target, reduction):
-    _floating("mse_cpu")(self)
+    refuse_integers("mse_cpu")(self)
 
 
-@composite(f"mse_loss(Tensor input, Tensor target, {_LEGACY}, Tensor? weight=None) -> Tensor", forms=FUNCTION, namespaces=_PUBLIC)
+@composite(f"mse_loss(Tensor input, Tensor target, {LEGACY}, Tensor? weight=None) -> Tensor", forms=FUNCTION, namespaces=PUBLIC)
 def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """The mean squared difference; with ``weight`` the weighted mean."""
     _warn_about_sizes(input, target)
-    reduction = _reduction(reduction, size_average, reduce)
+    reduction = reduction_of(reduction, size_average, reduce)
     if weight is None:
         return squared_error(input, target, reduction)
     _check_weight_size(weight, input)
@@ -119,7 +124,7 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
 def absolute_error(self, target, reduction):
     """The absolute difference."""
     losses = jnp.abs(widened(self) - widened(target))
-    return _reduced(losses, reduction, losses.dtype if jnp.iscomplexobj(self) else self.dtype)
+    return reduced(losses, reduction, losses.dtype if jnp.iscomplexobj(self) else self.dtype)
 
 
 @absolute_error.grad("self")
@@ -140,11 +145,11 @@ def _(self, target, reduction):
         )
 
 
-@composite(f"l1_loss(Tensor input, Tensor target, {_LEGACY}, Tensor? weight=None) -> Tensor", forms=FUNCTION, namespaces=_PUBLIC)
+@composite(f"l1_loss(Tensor input, Tensor target, {LEGACY}, Tensor? weight=None) -> Tensor", forms=FUNCTION, namespaces=PUBLIC)
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """The mean absolute difference; ``weight`` multiplies each."""
     _warn_about_sizes(input, target)
-    reduction = _reduction(reduction, size_average, reduce)
+    reduction = reduction_of(reduction, size_average, reduce)
     if weight is None:
         return absolute_error(input, target, reduction)
     _check_weight_size(weight, input)
@@ -163,7 +168,7 @@ def smooth_absolute_error(self, target, reduction, beta):
     distance = jnp.abs(widened(self) - widened(target))
     if beta != 0:
         distance = jnp.where(distance < beta, 0.5 * jnp.square(distance) / beta, distance - 0.5 * beta)
-    return _reduced(distance, reduction, self.dtype)
+    return reduced(distance, reduction, self.dtype)
 
 
 def _smooth_gradient(g, difference, count: int, reduction: str, beta: float):
@@ -187,14 +192,14 @@ def _(g, self, target, reduction, beta):
 def _(self, target, reduction, beta):
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    _floating("smooth_l1_cpu")(self)
+    refuse_integers("smooth_l1_cpu")(self)
 
 
-@composite(f"smooth_l1_loss(Tensor input, Tensor target, {_LEGACY}, float beta=1.0) -> Tensor", forms=FUNCTION, namespaces=_PUBLIC)
+@composite(f"smooth_l1_loss(Tensor input, Tensor target, {LEGACY}, float beta=1.0) -> Tensor", forms=FUNCTION, namespaces=PUBLIC)
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
     """The absolute difference less half of ``beta``; below ``beta`` a parabola that meets it."""
     _warn_about_sizes(input, target)
-    return smooth_absolute_error(input, target, _reduction(reduction, size_average, reduce), beta)
+    return smooth_absolute_error(input, target, reduction_of(reduction, size_average, reduce), beta)
 
 
 @op("huber_loss.reduced(Tensor self, Tensor target, str reduction, float delta) -> Tensor", forms=FUNCTION, namespaces=())
@@ -202,7 +207,7 @@ def huber(self, target, reduction, delta):
     """Half the square below ``delta``, ``delta`` times the distance above; the result has the dtype of ``self``."""
     distance = jnp.abs(widened(self) - widened(target).astype(widened(self).dtype))
     losses = jnp.where(distance <= delta, 0.5 * jnp.square(distance), delta * (distance - 0.5 * delta))
-    return _reduced(losses, reduction, self.dtype)
+    return reduced(losses, reduction, self.dtype)
 
 
 def _huber_gradient(g, difference, count: int, reduction: str, delta: float):
@@ -224,15 +229,15 @@ def _(g, self, target, reduction, delta):
 def _(self, target, reduction, delta):
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    _floating("huber_cpu")(self)
+    refuse_integers("huber_cpu")(self)
 
 
 @composite("huber_loss(Tensor input, Tensor target, str reduction='mean', float delta=1.0, Tensor? weight=None) -> Tensor", forms=FUNCTION,
-           namespaces=_PUBLIC)  # fmt: skip
+           namespaces=PUBLIC)  # fmt: skip
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """Half the squared difference; beyond ``delta`` linear with that slope."""
     _warn_about_sizes(input, target)
-    reduction = _reduction(reduction)
+    reduction = reduction_of(reduction)
     if weight is None:
         return huber(input, target, reduction, delta)
     _check_weight_size(weight, input)
@@ -247,7 +252,7 @@ def binary_entropy(self, target, weight, reduction):
     """The cross-entropy of probabilities; torch bounds both logarithms by -100."""
     x, t = widened(self), widened(target)
     losses = (t - 1) * jnp.maximum(jnp.log1p(-x), -100) - t * jnp.maximum(jnp.log(x), -100)
-    return _reduced(losses if weight is None else losses * widened(weight), reduction, self.dtype)
+    return reduced(losses if weight is None else losses * widened(weight), reduction, self.dtype)
 
 
 @binary_entropy.grad("self")
@@ -271,7 +276,7 @@ def _(self, target, weight, reduction):
     for other in (target, weight):
         if other is not None and other.dtype != self.dtype:
             raise RuntimeError(f"Found dtype {scalar_type(other.dtype)} but expected {scalar_type(self.dtype)}")
-    _floating("binary_cross_entropy")(self)
+    refuse_integers("binary_cross_entropy")(self)
 
 
 @binary_entropy.data_check(RuntimeError, "all elements of input should be between 0 and 1")
@@ -279,10 +284,10 @@ def _(self, target, weight, reduction):
     return (self < 0) | (self > 1)
 
 
-@composite(f"binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, {_LEGACY}) -> Tensor", forms=FUNCTION, namespaces=_PUBLIC)
+@composite(f"binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, {LEGACY}) -> Tensor", forms=FUNCTION, namespaces=PUBLIC)
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     """The cross-entropy of probabilities ``input`` and ``target``."""
-    reduction = _reduction(reduction, size_average, reduce)
+    reduction = reduction_of(reduction, size_average, reduce)
     if target.size() != input.size():
         raise ValueError(
             f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is deprecated. "
@@ -301,7 +306,7 @@ def logit_entropy(self, target, weight, pos_weight, reduction):
     """The cross-entropy of logits, without overflow."""
     x, t = widened(self), widened(target)
     losses = (1 - t) * x - _positive_share(t, pos_weight) * jax.nn.log_sigmoid(x)
-    return _reduced(losses if weight is None else losses * widened(weight), reduction, self.dtype)
+    return reduced(losses if weight is None else losses * widened(weight), reduction, self.dtype)
 
 
 def _positive_share(target, pos_weight):
@@ -317,54 +322,60 @@ def _(g, self, target, weight, pos_weight, reduction):
 
 @logit_entropy.check
 def _(self, target, weight, pos_weight, reduction):
-    _floating("log_sigmoid_cpu")(self)
+    refuse_integers("log_sigmoid_cpu")(self)
 
 
 @composite(
-    f"binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, {_LEGACY}, Tensor? pos_weight=None) -> Tensor",
+    f"binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, {LEGACY}, Tensor? pos_weight=None) -> Tensor",
     forms=FUNCTION,
-    namespaces=_PUBLIC,
+    namespaces=PUBLIC,
 )
 def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None):
     """The cross-entropy of ``input.sigmoid()`` and ``target``; ``pos_weight`` multiplies the positive part."""
-    reduction = _reduction(reduction, size_average, reduce)
+    reduction = reduction_of(reduction, size_average, reduce)
     if target.size() != input.size():
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
     if not target.is_floating_point():
         if target.dtype.category == 0:
             raise RuntimeError(
-                "Subtraction, the `-` operator, with two bool tensors is not supported. "
-                "Use the `^` or `logical_xor()` operator instead."
+                "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
             )
         name = scalar_type(target.dtype.numpy)
         raise RuntimeError(f"result type {scalar_type(input.dtype.numpy)} can't be cast to the desired output type {name}")
     return logit_entropy(input, target, weight, pos_weight, reduction)
 
 
-@op("kl_div.reduced(Tensor self, Tensor target, str reduction, bool log_target) -> Tensor", promote=Promote.DEFAULT, forms=FUNCTION, namespaces=())
+@op(
+    "kl_div.reduced(Tensor self, Tensor target, str reduction, bool log_target) -> Tensor",
+    promote=Promote.DEFAULT,
+    forms=FUNCTION,
+    namespaces=(),
+)
 def divergence(self, target, reduction, log_target):
     """``target * (log(target) - self)``; ``batchmean`` divides the sum by the first dimension."""
     x, t = widened(self), widened(target)
     losses = jnp.exp(t) * (t - x) if log_target else jax.scipy.special.xlogy(t, t) - t * x
     if reduction == "batchmean":
         return (jnp.sum(losses) / self.shape[0] if self.ndim else losses).astype(self.dtype)
-    return _reduced(losses, reduction, self.dtype)
+    return reduced(losses, reduction, self.dtype)
 
 
 @divergence.grad("self")
 def _(g, target, reduction, log_target, self_meta):
     t = widened(target)
-    share = widened(g) / self_meta.shape[0] if reduction == "batchmean" and self_meta.ndim else _share(
-        g, _count(self_meta.shape, target.shape), reduction
+    share = (
+        widened(g) / self_meta.shape[0]
+        if reduction == "batchmean" and self_meta.ndim
+        else _share(g, _count(self_meta.shape, target.shape), reduction)
     )
     return -share * (jnp.exp(t) if log_target else t)
 
 
-@composite(f"kl_div(Tensor input, Tensor target, {_LEGACY}, bool log_target=False) -> Tensor", forms=FUNCTION, namespaces=_PUBLIC)
+@composite(f"kl_div(Tensor input, Tensor target, {LEGACY}, bool log_target=False) -> Tensor", forms=FUNCTION, namespaces=PUBLIC)
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
     """The divergence of ``target`` from log-probabilities ``input``; ``mean`` is over elements, ``batchmean`` over samples."""
     if size_average is not None or reduce is not None or reduction != "batchmean":
-        reduction = _reduction(reduction, size_average, reduce)
+        reduction = reduction_of(reduction, size_average, reduce)
         if reduction == "mean":
             warnings.warn(
                 "reduction: 'mean' divides the total loss by both the batch size and the support size."
@@ -460,7 +471,7 @@ def _(self, target, weight, reduction, ignore_index):
         )
     if weight is not None and weight.dtype != self.dtype:
         raise RuntimeError(f"expected scalar type {scalar_type(self.dtype)} but found {scalar_type(weight.dtype)}")
-    _floating("nll_loss_out_frame")(self)
+    refuse_integers("nll_loss_out_frame")(self)
 
 
 @negative_likelihood.data_check(IndexError, "Target is out of bounds.")
@@ -472,14 +483,14 @@ def _(self, target, weight, reduction, ignore_index):
     "nll_loss(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, bool? reduce=None, "
     "str reduction='mean') -> Tensor",
     forms=FUNCTION,
-    namespaces=_PUBLIC,
+    namespaces=PUBLIC,
 )
 def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
     """The negated log-probability that ``input`` gives to the classes ``target``.
 
     Shape:   input ``(N, C, *)`` or ``(C)``, target ``(N, *)`` or ``()``
     """
-    return negative_likelihood(input, target, weight, _reduction(reduction, size_average, reduce), ignore_index)
+    return negative_likelihood(input, target, weight, reduction_of(reduction, size_average, reduce), ignore_index)
 
 
 @op("cross_entropy.smoothing(Tensor self, Tensor target, Tensor? weight, str reduction, int ignore_index) -> Tensor", forms=FUNCTION,
@@ -498,7 +509,11 @@ def uniform_likelihood(self, target, weight, reduction, ignore_index):
     return total.astype(self.dtype)
 
 
-@op("cross_entropy.soft(Tensor self, Tensor target, Tensor? weight, str reduction, float label_smoothing) -> Tensor", forms=FUNCTION, namespaces=())
+@op(
+    "cross_entropy.soft(Tensor self, Tensor target, Tensor? weight, str reduction, float label_smoothing) -> Tensor",
+    forms=FUNCTION,
+    namespaces=(),
+)
 def soft_entropy(self, target, weight, reduction, label_smoothing):
     """The cross-entropy of log-probabilities ``self`` and probabilities ``target``."""
     axis, x, t = _class_axis(self.ndim) if self.ndim else 0, widened(self), widened(target)
@@ -530,21 +545,19 @@ def _(self, target, weight, reduction, label_smoothing):
     "cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, bool? reduce=None, "
     "str reduction='mean', float label_smoothing=0.0) -> Tensor",
     forms=FUNCTION,
-    namespaces=_PUBLIC,
+    namespaces=PUBLIC,
 )
 def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0):
     """The cross-entropy of logits ``input`` and class numbers or class probabilities ``target``.
 
     Shape:   input ``(N, C, *)`` or ``(C)``, target ``(N, *)`` or ``()``, or the input's when it holds probabilities
     """
-    reduction = _reduction(reduction, size_average, reduce)
+    reduction = reduction_of(reduction, size_average, reduce)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     if input.shape == target.shape:
         if not target.is_floating_point():
-            raise RuntimeError(
-                f"Expected floating point type for target with class probabilities, got {scalar_type(target.dtype.numpy)}"
-            )
+            raise RuntimeError(f"Expected floating point type for target with class probabilities, got {scalar_type(target.dtype.numpy)}")
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
         return soft_entropy(input.log_softmax(_class_axis(input.dim())), target, weight, reduction, label_smoothing)

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ..dispatch.registry import FUNCTION, Promote, composite, op
-from .loss import _LEGACY, _PUBLIC, _floating, _hinge, _reduced, _reduction
+from .loss import LEGACY, PUBLIC, hinge, reduced, reduction_of, refuse_integers
 from .reduce import scalar_type, widened
 
 # --- pairs and rankings -------------------------------------------------------------------------------------------------------------
@@ -24,8 +24,8 @@ def cosine_embedding(self, input2, target, margin, reduction):
     a, b = widened(self), widened(input2)
     square1, square2 = jnp.sum(a * a, -1) + 1e-12, jnp.sum(b * b, -1) + 1e-12
     cosine = jnp.sum(a * b, -1) / jnp.sqrt(square1 * square2)
-    losses = jnp.where(target == 1, 1 - cosine, 0) + jnp.where(target == -1, _hinge(cosine - margin), 0)
-    return _reduced(losses, reduction, self.dtype)
+    losses = jnp.where(target == 1, 1 - cosine, 0) + jnp.where(target == -1, hinge(cosine - margin), 0)
+    return reduced(losses, reduction, self.dtype)
 
 
 @cosine_embedding.check
@@ -40,11 +40,13 @@ def _(self, input2, target, margin, reduction):
 
 
 @composite(
-    f"cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, {_LEGACY}) -> Tensor", forms=FUNCTION, namespaces=_PUBLIC
+    f"cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, {LEGACY}) -> Tensor",
+    forms=FUNCTION,
+    namespaces=PUBLIC,
 )
 def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """Pulls pairs with target 1 to a cosine of 1, pushes those with target -1 below ``margin``."""
-    return cosine_embedding(input1, input2, target, margin, _reduction(reduction, size_average, reduce))
+    return cosine_embedding(input1, input2, target, margin, reduction_of(reduction, size_average, reduce))
 
 
 @op(
@@ -55,15 +57,17 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
 )
 def margin_ranking(self, input2, target, margin, reduction):
     """The positive part of ``-target * (self - input2) + margin``."""
-    return _reduced(_hinge(-widened(target) * (widened(self) - widened(input2)) + margin), reduction, self.dtype)
+    return reduced(hinge(-widened(target) * (widened(self) - widened(input2)) + margin), reduction, self.dtype)
 
 
 @composite(
-    f"margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, {_LEGACY}) -> Tensor", forms=FUNCTION, namespaces=_PUBLIC
+    f"margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, {LEGACY}) -> Tensor",
+    forms=FUNCTION,
+    namespaces=PUBLIC,
 )
 def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """Wants ``input1`` above ``input2`` by ``margin`` where ``target`` is 1, below where it is -1."""
-    reduction = _reduction(reduction, size_average, reduce)
+    reduction = reduction_of(reduction, size_average, reduce)
     if not input1.dim() == input2.dim() == target.dim():
         raise RuntimeError(
             f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: {input1.size()}, "
@@ -76,26 +80,26 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
 def hinge_embedding(self, target, margin, reduction):
     """``self`` where ``target`` is 1, the positive part of ``margin - self`` where it is -1, both elsewhere."""
     x = widened(self)
-    losses = jnp.where(target != 1, _hinge(margin - x), 0) + jnp.where(target != -1, x, 0)
-    return _reduced(losses, reduction, self.dtype)
+    losses = jnp.where(target != 1, hinge(margin - x), 0) + jnp.where(target != -1, x, 0)
+    return reduced(losses, reduction, self.dtype)
 
 
-@composite(f"hinge_embedding_loss(Tensor input, Tensor target, float margin=1.0, {_LEGACY}) -> Tensor", forms=FUNCTION, namespaces=_PUBLIC)
+@composite(f"hinge_embedding_loss(Tensor input, Tensor target, float margin=1.0, {LEGACY}) -> Tensor", forms=FUNCTION, namespaces=PUBLIC)
 def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
     """A loss for distances ``input``: small where ``target`` is 1, above ``margin`` where it is -1."""
-    return hinge_embedding(input, target, margin, _reduction(reduction, size_average, reduce))
+    return hinge_embedding(input, target, margin, reduction_of(reduction, size_average, reduce))
 
 
 @op("soft_margin_loss.reduced(Tensor self, Tensor target, str reduction) -> Tensor", promote=Promote.DEFAULT, forms=FUNCTION, namespaces=())
 def soft_margin(self, target, reduction):
     """``log(1 + exp(-target * self))``."""
-    return _reduced(jnp.log1p(jnp.exp(-widened(target) * widened(self))), reduction, self.dtype)
+    return reduced(jnp.log1p(jnp.exp(-widened(target) * widened(self))), reduction, self.dtype)
 
 
-@composite(f"soft_margin_loss(Tensor input, Tensor target, {_LEGACY}) -> Tensor", forms=FUNCTION, namespaces=_PUBLIC)
+@composite(f"soft_margin_loss(Tensor input, Tensor target, {LEGACY}) -> Tensor", forms=FUNCTION, namespaces=PUBLIC)
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """The logistic loss for targets 1 and -1."""
-    return soft_margin(input, target, _reduction(reduction, size_average, reduce))
+    return soft_margin(input, target, reduction_of(reduction, size_average, reduce))
 
 
 # --- triplets -----------------------------------------------------------------------------------------------------------------------
@@ -123,18 +127,20 @@ def triplet_margin(self, positive, negative, margin, p, eps, swap, reduction):
     apart = _distance(anchor, far, p, eps)
     if swap:
         apart = jnp.minimum(apart, _distance(near, far, p, eps))
-    return _reduced(_hinge(margin + _distance(anchor, near, p, eps) - apart), reduction, self.dtype)
+    return reduced(hinge(margin + _distance(anchor, near, p, eps) - apart), reduction, self.dtype)
 
 
 @composite(
     "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, "
-    f"{_LEGACY}) -> Tensor",
+    f"{LEGACY}) -> Tensor",
     forms=FUNCTION,
-    namespaces=_PUBLIC,
+    namespaces=PUBLIC,
 )
-def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"):
+def triplet_margin_loss(
+    anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"
+):
     """Wants ``anchor`` nearer to ``positive`` than to ``negative`` by ``margin``."""
-    reduction = _reduction(reduction, size_average, reduce)
+    reduction = reduction_of(reduction, size_average, reduce)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     if not anchor.dim() == positive.dim() == negative.dim():
@@ -149,11 +155,11 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, s
     "triplet_margin_with_distance_loss(Tensor anchor, Tensor positive, Tensor negative, *, Any? distance_function=None, float margin=1.0, "
     "bool swap=False, str reduction='mean') -> Tensor",
     forms=FUNCTION,
-    namespaces=_PUBLIC,
+    namespaces=PUBLIC,
 )
 def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"):
     """`triplet_margin_loss` with a distance of one's own."""
-    reduction = _reduction(reduction)
+    reduction = reduction_of(reduction)
     if distance_function is None:
         return triplet_margin_loss(anchor, positive, negative, margin, swap=swap, reduction=reduction)
     if margin <= 0:
@@ -183,7 +189,7 @@ def multi_margin(self, target, p, margin, weight, reduction):
     losses = jnp.sum(gap**p, 1) / classes
     if weight is not None:
         losses = losses * jnp.take(widened(weight), at, mode="clip")
-    return _reduced(losses.reshape(shape) if self.ndim == 2 else losses[0], reduction, self.dtype)
+    return reduced(losses.reshape(shape) if self.ndim == 2 else losses[0], reduction, self.dtype)
 
 
 @multi_margin.check
@@ -197,7 +203,7 @@ def _(self, target, p, margin, weight, reduction):
         )
     if weight is not None and list(weight.shape) != shape[-1:]:
         raise RuntimeError(f"inconsistent weight size, expected {shape[-1]} but got {list(weight.shape)}")
-    _floating("multi_margin_loss_cpu")(self)
+    refuse_integers("multi_margin_loss_cpu")(self)
 
 
 @multi_margin.data_check(RuntimeError, "target out of range")
@@ -206,13 +212,13 @@ def _(self, target, p, margin, weight, reduction):
 
 
 @composite(
-    f"multi_margin_loss(Tensor input, Tensor target, int p=1, float margin=1.0, Tensor? weight=None, {_LEGACY}) -> Tensor",
+    f"multi_margin_loss(Tensor input, Tensor target, int p=1, float margin=1.0, Tensor? weight=None, {LEGACY}) -> Tensor",
     forms=FUNCTION,
-    namespaces=_PUBLIC,
+    namespaces=PUBLIC,
 )
 def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
     """The hinge loss over classes; ``target`` is the class of every sample."""
-    reduction = _reduction(reduction, size_average, reduce)
+    reduction = reduction_of(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.dim() != 1:
@@ -231,7 +237,7 @@ def multilabel_margin(self, target, reduction):
     gap = 1 - jnp.take_along_axis(x, safe, 1, mode="clip")[:, :, None] + x[:, None, :]
     gap = jnp.where((gap > 0) & counts[:, :, None] & ~is_target[:, None, :], gap, 0)
     losses = jnp.sum(gap, (1, 2)) / classes
-    return _reduced(losses if self.ndim == 2 else losses[0], reduction, self.dtype)
+    return reduced(losses if self.ndim == 2 else losses[0], reduction, self.dtype)
 
 
 @multilabel_margin.check
@@ -247,10 +253,10 @@ def _(self, target, reduction):
     return (target < -1) | (target >= self.shape[-1])
 
 
-@composite(f"multilabel_margin_loss(Tensor input, Tensor target, {_LEGACY}) -> Tensor", forms=FUNCTION, namespaces=_PUBLIC)
+@composite(f"multilabel_margin_loss(Tensor input, Tensor target, {LEGACY}) -> Tensor", forms=FUNCTION, namespaces=PUBLIC)
 def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """The hinge loss over several classes; every row of ``target`` lists classes up to the first -1."""
-    return multilabel_margin(input, target, _reduction(reduction, size_average, reduce))
+    return multilabel_margin(input, target, reduction_of(reduction, size_average, reduce))
 
 
 @op(
@@ -264,15 +270,15 @@ def multilabel_soft_margin(self, target, weight, reduction):
     x, t = widened(self), widened(target)
     losses = -(t * jax.nn.log_sigmoid(x) + (1 - t) * jax.nn.log_sigmoid(-x))
     losses = losses if weight is None else losses * widened(weight)
-    return _reduced(jnp.sum(losses, -1) / self.shape[-1], reduction, self.dtype)
+    return reduced(jnp.sum(losses, -1) / self.shape[-1], reduction, self.dtype)
 
 
 @composite(
-    f"multilabel_soft_margin_loss(Tensor input, Tensor target, Tensor? weight=None, {_LEGACY}) -> Tensor", forms=FUNCTION, namespaces=_PUBLIC
+    f"multilabel_soft_margin_loss(Tensor input, Tensor target, Tensor? weight=None, {LEGACY}) -> Tensor", forms=FUNCTION, namespaces=PUBLIC
 )
 def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     """The binary cross-entropy of every class, averaged over classes."""
-    return multilabel_soft_margin(input, target, weight, _reduction(reduction, size_average, reduce))
+    return multilabel_soft_margin(input, target, weight, reduction_of(reduction, size_average, reduce))
 
 
 # --- likelihoods --------------------------------------------------------------------------------------------------------------------
@@ -291,18 +297,18 @@ def poisson_likelihood(self, target, log_input, full, eps, reduction):
     if full:
         above = jnp.where(t > 1, t, 1)
         losses = losses + jnp.where(t > 1, above * jnp.log(above) - above + 0.5 * jnp.log(2 * math.pi * above), 0)
-    return _reduced(losses, reduction, self.dtype)
+    return reduced(losses, reduction, self.dtype)
 
 
 @composite(
     "poisson_nll_loss(Tensor input, Tensor target, bool log_input=True, bool full=False, bool? size_average=None, float eps=1e-08, "
     "bool? reduce=None, str reduction='mean') -> Tensor",
     forms=FUNCTION,
-    namespaces=_PUBLIC,
+    namespaces=PUBLIC,
 )
 def poisson_nll_loss(input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"):
     """The negative log-likelihood of counts ``target`` under the rate ``input`` (or its logarithm)."""
-    return poisson_likelihood(input, target, log_input, full, eps, _reduction(reduction, size_average, reduce))
+    return poisson_likelihood(input, target, log_input, full, eps, reduction_of(reduction, size_average, reduce))
 
 
 @op(
@@ -319,7 +325,7 @@ def gaussian_likelihood(self, target, var, full, eps, reduction):
     x, t, v = widened(self), widened(target), widened(var)
     v = v + jax.lax.stop_gradient(jnp.maximum(v, eps) - v)
     losses = 0.5 * (jnp.log(v) + jnp.square(x - t) / v) + (0.5 * math.log(2 * math.pi) if full else 0)
-    return _reduced(losses, reduction, self.dtype)
+    return reduced(losses, reduction, self.dtype)
 
 
 @gaussian_likelihood.data_check(ValueError, "var has negative entry/entries")
@@ -330,7 +336,7 @@ def _(self, target, var, full, eps, reduction):
 @composite(
     "gaussian_nll_loss(Tensor input, Tensor target, Tensor var, bool full=False, float eps=1e-06, str reduction='mean') -> Tensor",
     forms=FUNCTION,
-    namespaces=_PUBLIC,
+    namespaces=PUBLIC,
 )
 def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
     """The negative log-likelihood of ``target`` under a normal variable with mean ``input`` and variance ``var`` (at least ``eps``)."""

@@ -520,9 +520,7 @@ def local_response_norm(input, size, alpha, beta, k):
 @local_response_norm.check
 def _(input, size, alpha, beta, k):
     if len(input.shape) < 3:
-        raise ValueError(
-            f"Expected 3D or higher dimensionality                          input (got {len(input.shape)} dimensions)"
-        )
+        raise ValueError(f"Expected 3D or higher dimensionality                          input (got {len(input.shape)} dimensions)")
     if size <= 0:
         raise RuntimeError(f"kernel size should be greater than zero, but got kH: {size} kW: 1")
     _check_floating(input, "local_response_norm")

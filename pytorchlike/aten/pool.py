@@ -1,15 +1,8 @@
-"""Pooling over one, two and three dimensions: maximum, average, adaptive, power-average, and the inverse of max pooling.
-
-A window is read as strided slices of the padded input, one for each kernel position, which XLA fuses into one loop (measured on 2 cores,
-32x64x32x32, kernel 2: 1.2 ms against 2.7 ms of `reduce_window` and 8.5 ms of torch).  The gradient of the maximum scatters through the
-winners' indices, or, where windows do not overlap, interleaves (2 ms; XLA's select-and-scatter: 41 ms).
-"""
+"""Pooling over one, two and three dimensions: maximum, average, power-average, and the inverse of max pooling; see `windows.py`."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -18,131 +11,21 @@ import numpy as np
 from jax import lax
 
 from ..core.dims import wrap_dim
-from ..dispatch.registry import FUNCTION, OPERATORS, composite, op
+from ..dispatch.registry import FUNCTION, composite, op
 from .conv import expand
 from .reduce import is_integral, scalar_type, widened
+from .windows import Windows, gather_plane, scatter_plane
 
-__all__ = ["Taps", "resample", "resample_gradient"]
+__all__ = ["average_gradient", "average_of", "gathered_maximum", "maximum_of"]
 
-#: Kernels up to this many elements are read as slices; larger ones by gathers and `reduce_window`.
-_SLICED_KERNEL = 64
-
-
-# --- windows ------------------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Windows:
-    """Where the windows lie; every field has one entry for each spatial dimension."""
-
-    sizes: tuple[int, ...]  # of the input
-    kernel: tuple[int, ...]
-    stride: tuple[int, ...]
-    padding: tuple[int, ...]
-    dilation: tuple[int, ...]
-    counts: tuple[int, ...]  # windows, so the output's size
-
-    @staticmethod
-    def of(shape, kernel, stride, padding, dilation, ceil_mode) -> _Windows:
-        spatial = len(kernel)
-        sizes, stride = tuple(shape[len(shape) - spatial :]), expand(stride, spatial) if stride else tuple(kernel)
-        padding, dilation = expand(padding, spatial), expand(dilation, spatial)
-        counts = []
-        for n, k, s, p, d in zip(sizes, kernel, stride, padding, dilation):
-            count = (n + 2 * p - d * (k - 1) - 1 + (s - 1 if ceil_mode else 0)) // s + 1
-            if ceil_mode and (count - 1) * s >= n + p:  # the last window has to start inside the input or its left padding
-                count -= 1
-            counts.append(count)
-        return _Windows(sizes, tuple(kernel), stride, padding, dilation, tuple(counts))
-
-    @property
-    def is_small(self) -> bool:
-        return math.prod(self.kernel) <= _SLICED_KERNEL
-
-    @property
-    def is_tiling(self) -> bool:
-        """Windows stand side by side: no overlap, no gap."""
-        return self.kernel == self.stride and set(self.dilation) == {1}
-
-    def padded(self, x, value: Any):
-        borders = [(0, 0, 0)] * (x.ndim - len(self.kernel))
-        for n, k, s, p, d, count in zip(self.sizes, self.kernel, self.stride, self.padding, self.dilation, self.counts):
-            borders.append((p, (count - 1) * s + d * (k - 1) + 1 - n - p, 0))
-        return lax.pad(x, jnp.asarray(value, x.dtype), borders)
-
-    def slices(self, x, value: Any) -> list[tuple[tuple[int, ...], Any]]:
-        """For each kernel position, in row-major order, the element of every window at that position."""
-        x, lead = self.padded(x, value), x.ndim - len(self.kernel)
-        found = []
-        for position in np.ndindex(self.kernel):
-            start = [p * d for p, d in zip(position, self.dilation)]
-            stop = [a + (count - 1) * s + 1 for a, count, s in zip(start, self.counts, self.stride)]
-            steps = (1,) * lead + self.stride
-            found.append((position, lax.slice(x, (0,) * lead + tuple(start), x.shape[:lead] + tuple(stop), steps)))
-        return found
-
-    def source(self, position: Sequence[int]):
-        """For each window the flat index, in the unpadded plane, of its element at a kernel position."""
-        flat: Any = 0
-        for axis, (n, s, p, d) in enumerate(zip(self.sizes, self.stride, self.padding, self.dilation)):
-            along = lax.broadcasted_iota(jnp.int32, self.counts, axis) * s + (position[axis] * d - p)
-            flat = flat * n + along
-        return flat
-
-    def first_source(self):
-        """For each window the flat index of its first element that is no padding."""
-        flat: Any = 0
-        for axis, (n, s, p, d) in enumerate(zip(self.sizes, self.stride, self.padding, self.dilation)):
-            start = lax.broadcasted_iota(jnp.int32, self.counts, axis) * s - p
-            flat = flat * n + jnp.where(start < 0, start + -(start // d) * d, start)
-        return flat
-
-    def index_lists(self) -> list[np.ndarray]:
-        """For each dimension the input index of every (window, kernel position); positions in the padding repeat their neighbour."""
-        lists = []
-        for n, k, s, p, d, count in zip(self.sizes, self.kernel, self.stride, self.padding, self.dilation, self.counts):
-            at = np.arange(count)[:, None] * s - p + np.arange(k)[None] * d
-            inside = (at >= 0) & (at < n)
-            low = np.where(inside, at, n).min(1, keepdims=True)
-            high = np.where(inside, at, -1).max(1, keepdims=True)
-            lists.append(np.clip(at, low, high))
-        return lists
-
-    def interleaved(self, parts: list[Any]):
-        """The input-shaped array whose windows hold ``parts``, one for each kernel position; for windows that tile."""
-        lead = parts[0].shape[: parts[0].ndim - len(self.kernel)]
-        stacked = jnp.stack(parts, -1).reshape(*lead, *self.counts, *self.kernel)
-        spatial, first = len(self.kernel), len(lead)
-        order = [axis for d in range(spatial) for axis in (first + d, first + spatial + d)]
-        joined = stacked.transpose(*range(first), *order).reshape(*lead, *(c * k for c, k in zip(self.counts, self.kernel)))
-        borders = [(0, 0, 0)] * first
-        borders += [(-p, n + p - c * k, 0) for n, p, c, k in zip(self.sizes, self.padding, self.counts, self.kernel)]
-        return lax.pad(joined, jnp.zeros((), joined.dtype), borders)
+# --- maximum ------------------------------------------------------------------------------------------------------------------------
 
 
 def _lowest(dtype):
     return jnp.iinfo(dtype).min if jnp.issubdtype(dtype, jnp.integer) else -jnp.inf
 
 
-def _scatter_plane(g, indices, sizes: tuple[int, ...]):
-    """``g`` added up at ``indices`` into planes of these sizes."""
-    lead = g.shape[: g.ndim - len(sizes)]
-    planes = math.prod(lead)
-    flat, at = g.reshape(planes, -1), indices.reshape(planes, -1)
-    zeros = jnp.zeros((planes, math.prod(sizes)), g.dtype)
-    return zeros.at[jnp.arange(planes)[:, None], at].add(flat, mode="promise_in_bounds").reshape(*lead, *sizes)
-
-
-def _gather_plane(x, indices, spatial: int):
-    lead = x.shape[: x.ndim - spatial]
-    found = jnp.take_along_axis(x.reshape(*lead, -1), indices.reshape(*lead, -1), -1, mode="clip")
-    return found.reshape(indices.shape)
-
-
-# --- maximum ------------------------------------------------------------------------------------------------------------------------
-
-
-def _gathered_maximum(x, index_lists: list[np.ndarray]):
+def gathered_maximum(x, index_lists: list[np.ndarray]):
     """Maximum and its flat index over windows that are a product of index lists."""
     spatial, lead = len(index_lists), x.shape[: x.ndim - len(index_lists)]
     sizes, flat = x.shape[x.ndim - spatial :], np.zeros((), np.int32)
@@ -166,10 +49,10 @@ def _gathered_maximum(x, index_lists: list[np.ndarray]):
     return values, where
 
 
-def _maximum(x, windows: _Windows):
+def maximum_of(x, windows: Windows):
     """Maximum of every window and the flat index it came from: the first of equals, the last NaN."""
     if not windows.is_small:
-        return _gathered_maximum(x, windows.index_lists())
+        return gathered_maximum(x, windows.index_lists())
     lowest = _lowest(x.dtype)
     shape = x.shape[: x.ndim - len(windows.kernel)] + windows.counts
     best = jnp.full(shape, lowest, x.dtype)
@@ -182,7 +65,7 @@ def _maximum(x, windows: _Windows):
     return best, where
 
 
-def _maximum_value(x, windows: _Windows):
+def _maximum_value(x, windows: Windows):
     lowest = _lowest(x.dtype)
     if windows.is_small:
         elements = [element for _, element in windows.slices(x, lowest)]
@@ -197,12 +80,12 @@ def _maximum_value(x, windows: _Windows):
     )  # fmt: skip
 
 
-def _maximum_gradient(g, input, windows: _Windows):
-    _, where = _maximum(lax.stop_gradient(input), windows)
+def _maximum_gradient(g, input, windows: Windows):
+    _, where = maximum_of(lax.stop_gradient(input), windows)
     if windows.is_tiling and windows.is_small:
         parts = [jnp.where(where == windows.source(p), g, 0) for p in np.ndindex(windows.kernel)]
         return windows.interleaved(parts)
-    return _scatter_plane(g, where, windows.sizes)
+    return scatter_plane(g, where, windows.sizes)
 
 
 def _check_maximum(input, kernel_size, stride, padding, dilation, ceil_mode, spatial) -> None:
@@ -227,7 +110,7 @@ def _check_maximum(input, kernel_size, stride, padding, dilation, ceil_mode, spa
             rule = "must be non-negative, but got" if padding_[0] < 0 else "should be at most half of kernel size, but got padding="
             shown = f" {padding_[0]}" if padding_[0] < 0 else f"{padding_[0]} and kernel_size={kernel[0]}"
             raise RuntimeError(f"max_pool1d() padding {rule}{shown}")
-        count = _Windows.of(shape, kernel, stride_, padding, dilation, ceil_mode).counts[0]
+        count = Windows.of(shape, kernel, stride_, padding, dilation, ceil_mode).counts[0]
         if count <= 0:
             raise RuntimeError(f"max_pool1d() Invalid computed output size: {count}")
         return
@@ -256,10 +139,8 @@ def _check_windows(shape, kernel, stride, padding, dilation, ceil_mode) -> None:
         if p < 0:
             raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
         if p > ((k - 1) * d + 1) // 2:
-            raise RuntimeError(
-                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}"
-            )
-    counts = _Windows.of(shape, kernel, stride, padding, dilation, ceil_mode).counts
+            raise RuntimeError(f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}")
+    counts = Windows.of(shape, kernel, stride, padding, dilation, ceil_mode).counts
     if any(c < 1 for c in counts) and 0 not in shape[len(shape) - spatial :]:
         before = "x".join(map(str, shape[len(shape) - spatial - 1 :]))
         after = "x".join(map(str, (shape[len(shape) - spatial - 1], *counts)))
@@ -269,8 +150,8 @@ def _check_windows(shape, kernel, stride, padding, dilation, ceil_mode) -> None:
 def _declare_maximum(spatial: int) -> None:
     geometry = f"int[{spatial}] kernel_size, int[{spatial}]? stride=None, int[{spatial}] padding=0, int[{spatial}] dilation=1, bool ceil_mode=False"
 
-    def windows(input, kernel_size, stride, padding, dilation, ceil_mode) -> _Windows:
-        return _Windows.of(input.shape, expand(kernel_size, spatial), stride, padding, dilation, ceil_mode)
+    def windows(input, kernel_size, stride, padding, dilation, ceil_mode) -> Windows:
+        return Windows.of(input.shape, expand(kernel_size, spatial), stride, padding, dilation, ceil_mode)
 
     @op(f"max_pool{spatial}d(Tensor self, {geometry}) -> Tensor", forms=FUNCTION)
     def values_only(self, kernel_size, stride, padding, dilation, ceil_mode):
@@ -295,12 +176,12 @@ def _declare_maximum(spatial: int) -> None:
     )
     def with_indices(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices):
         """The maximum of every window and its flat index in the plane."""
-        values, where = _maximum(input, windows(input, kernel_size, stride, padding, dilation, ceil_mode))
+        values, where = maximum_of(input, windows(input, kernel_size, stride, padding, dilation, ceil_mode))
         return values, where.astype(jnp.int64)
 
     @with_indices.grad("input")
     def _(g, input_meta, result1):
-        return _scatter_plane(g[0], result1, input_meta.shape[input_meta.ndim - spatial :])
+        return scatter_plane(g[0], result1, input_meta.shape[input_meta.ndim - spatial :])
 
     @with_indices.check
     def _(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices):
@@ -328,7 +209,7 @@ def _declare_maximum(spatial: int) -> None:
 
     @unpool.grad("self")
     def _(g, indices):
-        return _gather_plane(g, indices, spatial)
+        return gather_plane(g, indices, spatial)
 
     @unpool.check
     def _(self, indices, output_size):
@@ -363,16 +244,14 @@ def _declare_maximum(spatial: int) -> None:
                 )
             for d, (n, expected, s) in enumerate(zip(size, default, step)):
                 if not expected - s < n < expected + s:
-                    raise ValueError(
-                        f'invalid output_size "{size}" (dim {d} must be between {expected - s} and {expected + s})'
-                    )
+                    raise ValueError(f'invalid output_size "{size}" (dim {d} must be between {expected - s} and {expected + s})')
         return unpool(input, indices, tuple(size))
 
 
 # --- averages -----------------------------------------------------------------------------------------------------------------------
 
 
-def _divisor(windows: _Windows, count_include_pad: bool, divisor_override: int | None):
+def _divisor(windows: Windows, count_include_pad: bool, divisor_override: int | None):
     """What every window's sum is divided by: a number, or an array over the windows when they differ."""
     if divisor_override is not None:
         return divisor_override
@@ -387,13 +266,13 @@ def _divisor(windows: _Windows, count_include_pad: bool, divisor_override: int |
     return int(total.flat[0]) if total.size and (total == total.flat[0]).all() else total
 
 
-def _sum(x, windows: _Windows):
+def _sum(x, windows: Windows):
     lead = (1,) * (x.ndim - len(windows.kernel))
     zero = np.zeros((), x.dtype)  # a numpy constant: JAX recognises the sum, which it can differentiate, by its value
     return lax.reduce_window(windows.padded(x, 0), zero, lax.add, lead + windows.kernel, lead + windows.stride, "VALID")
 
 
-def _average(x, windows: _Windows, count_include_pad: bool = True, divisor_override: int | None = None):
+def average_of(x, windows: Windows, count_include_pad: bool = True, divisor_override: int | None = None):
     divisor, dtype = _divisor(windows, count_include_pad, divisor_override), x.dtype
     wide = widened(x)
     total: Any = 0
@@ -408,7 +287,7 @@ def _average(x, windows: _Windows, count_include_pad: bool = True, divisor_overr
     return (lax.div(*jnp.broadcast_arrays(total, divisor)) if is_integral(dtype) else total / divisor).astype(dtype)
 
 
-def _average_gradient(g, input, windows: _Windows, count_include_pad: bool = True, divisor_override: int | None = None):
+def average_gradient(g, input, windows: Windows, count_include_pad: bool = True, divisor_override: int | None = None):
     wide = widened(g)
     share = wide / jnp.asarray(_divisor(windows, count_include_pad, divisor_override), wide.dtype)
     if windows.is_tiling:
@@ -417,7 +296,7 @@ def _average_gradient(g, input, windows: _Windows, count_include_pad: bool = Tru
     return jax.vjp(lambda x: _sum(x, windows), zeros)[1](share)[0]
 
 
-def _spread(share, windows: _Windows):
+def _spread(share, windows: Windows):
     """Every window filled with its element of ``share``; for windows that tile."""
     first = share.ndim - len(windows.kernel)
     lead, borders = share.shape[:first], [(0, 0, 0)] * first
@@ -431,8 +310,8 @@ def _spread(share, windows: _Windows):
 def _declare_average(spatial: int) -> None:
     override = "" if spatial == 1 else ", int? divisor_override=None"
 
-    def windows(input, kernel_size, stride, padding, ceil_mode) -> _Windows:
-        return _Windows.of(input.shape, expand(kernel_size, spatial), stride, padding, 1, ceil_mode)
+    def windows(input, kernel_size, stride, padding, ceil_mode) -> Windows:
+        return Windows.of(input.shape, expand(kernel_size, spatial), stride, padding, 1, ceil_mode)
 
     def check(input, kernel_size, stride, padding, ceil_mode, divisor_override) -> None:
         kernel, shape = expand(kernel_size, spatial), tuple(input.shape)
@@ -465,11 +344,11 @@ def _declare_average(spatial: int) -> None:
         @op(schema, forms=FUNCTION, namespaces=("", "nn.functional"))
         def average(input, kernel_size, stride, padding, ceil_mode, count_include_pad):
             """The mean of every window; ``count_include_pad`` counts padding zeros as elements."""
-            return _average(input, windows(input, kernel_size, stride, padding, ceil_mode), count_include_pad)
+            return average_of(input, windows(input, kernel_size, stride, padding, ceil_mode), count_include_pad)
 
         @average.grad("input")
         def _(g, input_meta, kernel_size, stride, padding, ceil_mode, count_include_pad):
-            return _average_gradient(g, input_meta, windows(input_meta, kernel_size, stride, padding, ceil_mode), count_include_pad)
+            return average_gradient(g, input_meta, windows(input_meta, kernel_size, stride, padding, ceil_mode), count_include_pad)
 
         @average.check
         def _(input, kernel_size, stride, padding, ceil_mode, count_include_pad):
@@ -480,12 +359,12 @@ def _declare_average(spatial: int) -> None:
         @op(schema, forms=FUNCTION, namespaces=("nn.functional",))
         def average(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
             """The mean of every window; ``divisor_override`` replaces the number of elements in it."""
-            return _average(input, windows(input, kernel_size, stride, padding, ceil_mode), count_include_pad, divisor_override)
+            return average_of(input, windows(input, kernel_size, stride, padding, ceil_mode), count_include_pad, divisor_override)
 
         @average.grad("input")
         def _(g, input_meta, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
             at = windows(input_meta, kernel_size, stride, padding, ceil_mode)
-            return _average_gradient(g, input_meta, at, count_include_pad, divisor_override)
+            return average_gradient(g, input_meta, at, count_include_pad, divisor_override)
 
         @average.check
         def _(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
@@ -503,179 +382,6 @@ def _declare_average(spatial: int) -> None:
         return (mean.sign() * mean.abs().relu()).mul(math.prod(kernel)).pow(1.0 / norm_type)
 
 
-# --- adaptive -----------------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Taps:
-    """A linear map along one dimension: output ``o`` is the sum over ``j`` of ``weights[o, j]`` times input ``indices[o, j]``."""
-
-    indices: np.ndarray
-    weights: np.ndarray
-
-
-def resample(x, axis: int, taps: Taps):
-    """Apply taps along a dimension."""
-    total: Any = 0
-    shape = [1] * x.ndim
-    shape[axis] = taps.indices.shape[0]
-    for at, weight in zip(taps.indices.T, taps.weights.T):
-        total = total + jnp.take(x, at, axis=axis) * jnp.asarray(weight.reshape(shape), x.dtype)
-    return total
-
-
-def resample_gradient(g, axis: int, taps: Taps, size: int):
-    """The transpose of `resample`, as a product with the dense matrix (XLA's scatter is slow on CPUs)."""
-    matrix = np.zeros((taps.indices.shape[0], size))
-    np.add.at(matrix, (np.arange(matrix.shape[0])[:, None], taps.indices), taps.weights)
-    product = jnp.tensordot(g, jnp.asarray(matrix, g.dtype), ((axis,), (0,)), precision=lax.Precision.HIGHEST)
-    return jnp.moveaxis(product, -1, axis)
-
-
-def _adaptive_bounds(size: int, out: int) -> tuple[np.ndarray, np.ndarray]:
-    at = np.arange(out)
-    return at * size // max(out, 1), -(-(at + 1) * size // max(out, 1))
-
-
-def _adaptive_indices(size: int, out: int) -> np.ndarray:
-    start, stop = _adaptive_bounds(size, out)
-    longest = int((stop - start).max(initial=1))
-    return np.minimum(start[:, None] + np.arange(longest), stop[:, None] - 1)
-
-
-def _adaptive_taps(size: int, out: int) -> Taps:
-    start, stop = _adaptive_bounds(size, out)
-    inside = start[:, None] + np.arange(int((stop - start).max(initial=1))) < stop[:, None]
-    return Taps(_adaptive_indices(size, out), inside / (stop - start)[:, None])
-
-
-def _even_windows(shape, output_size) -> _Windows | None:
-    sizes = shape[len(shape) - len(output_size) :]
-    if any(o == 0 or n % o for n, o in zip(sizes, output_size)):
-        return None
-    kernel = tuple(n // o for n, o in zip(sizes, output_size))
-    return _Windows.of(shape, kernel, kernel, 0, 1, False)
-
-
-def _check_adaptive(name: str, input, output_size, spatial: int, colon: str) -> None:
-    shape = tuple(input.shape)
-    if len(shape) not in (spatial + 1, spatial + 2):
-        if spatial == 1:
-            raise RuntimeError(
-                f"Expected 2 to 3 dimensions, but got {len(shape)}-dimensional tensor for argument #1 'self' (while checking arguments for {name})"
-            )
-        raise RuntimeError(f"{name}(): Expected {spatial + 1}D or {spatial + 2}D tensor, but got{colon} {list(shape)}")
-    if len(output_size) != spatial:
-        raise RuntimeError(f"{name}: output_size must be {spatial}" if colon == "" else f"{name}(): internal error: output_size.size() must be {spatial}")
-    for d in range(len(shape) - spatial, len(shape)):
-        if shape[d] == 0:
-            raise RuntimeError(
-                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {list(shape)} "
-                f"with dimension {d} being empty"
-            )
-    if not jnp.issubdtype(input.dtype, jnp.floating):
-        raise NotImplementedError(f"\"{name}\" not implemented for '{scalar_type(input.dtype)}'")
-
-
-def _resolved(output_size, input, spatial: int) -> tuple[int, ...]:
-    """``output_size`` for every dimension; None keeps the input's."""
-    sizes = (output_size,) * spatial if output_size is None or isinstance(output_size, int) else tuple(output_size)
-    sizes = sizes * spatial if len(sizes) == 1 else sizes
-    return tuple(input.shape[d - len(sizes)] if n is None else n for d, n in enumerate(sizes))
-
-
-def _declare_adaptive(spatial: int) -> None:
-    public = ("", "nn.functional") if spatial == 1 else ("nn.functional",)
-
-    @op(f"_adaptive_avg_pool{spatial}d(Tensor self, int[{spatial}] output_size) -> Tensor", forms=FUNCTION, namespaces=())
-    def average(self, output_size):
-        """The mean of windows laid out so that there are ``output_size`` of them."""
-        even = _even_windows(self.shape, output_size)
-        if even is not None:
-            return _average(self, even)
-        wide = widened(self)
-        for d, out in enumerate(output_size):
-            axis = self.ndim - spatial + d
-            wide = resample(wide, axis, _adaptive_taps(self.shape[axis], out))
-        return wide.astype(self.dtype)
-
-    @average.grad("self")
-    def _(g, self_meta, output_size):
-        even = _even_windows(self_meta.shape, output_size)
-        if even is not None:
-            return _average_gradient(g, self_meta, even)
-        wide = widened(g)
-        for d, out in enumerate(output_size):
-            axis = self_meta.ndim - spatial + d
-            wide = resample_gradient(wide, axis, _adaptive_taps(self_meta.shape[axis], out), self_meta.shape[axis])
-        return wide
-
-    @average.check
-    def _(self, output_size):
-        name = f"adaptive_avg_pool{spatial}d"
-        if len(output_size) == spatial and any(n < 0 for n in output_size):
-            shown = ", ".join(map(str, output_size))
-            raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0 but received {{{shown}}}")
-        _check_adaptive(name, self, output_size, spatial, "")
-
-    @composite(f"adaptive_avg_pool{spatial}d(Tensor input, int?[] output_size) -> Tensor", forms=FUNCTION, namespaces=public)
-    def adaptive_average(input, output_size):
-        """The mean of windows laid out so that there are ``output_size`` of them; None keeps a dimension's size."""
-        return average(input, _resolved(output_size, input, spatial))
-
-    @op(
-        f"adaptive_max_pool{spatial}d_with_indices.sized(Tensor self, int[{spatial}] output_size) -> (Tensor, Tensor)",
-        forms=FUNCTION,
-        namespaces=(),
-    )
-    def maximum(self, output_size):
-        """The maximum of windows laid out so that there are ``output_size`` of them, and its flat index in the plane."""
-        even = _even_windows(self.shape, output_size)
-        if 0 in output_size:
-            empty = (*self.shape[: self.ndim - spatial], *output_size)
-            return jnp.zeros(empty, self.dtype), jnp.zeros(empty, jnp.int64)
-        if even is not None:
-            values, where = _maximum(self, even)
-        else:
-            sizes = self.shape[self.ndim - spatial :]
-            values, where = _gathered_maximum(self, [_adaptive_indices(n, out) for n, out in zip(sizes, output_size)])
-        return values, where.astype(jnp.int64)
-
-    @maximum.grad("self")
-    def _(g, self_meta, result1):
-        return _scatter_plane(g[0], result1, self_meta.shape[self_meta.ndim - spatial :])
-
-    @maximum.check
-    def _(self, output_size):
-        _check_adaptive(f"adaptive_max_pool{spatial}d", self, output_size, spatial, ":")
-
-    @composite(
-        f"adaptive_max_pool{spatial}d_with_indices(Tensor input, int?[] output_size, bool return_indices=False) -> (Tensor, Tensor)",
-        forms=FUNCTION,
-        namespaces=("nn.functional",),
-    )
-    def with_indices(input, output_size, return_indices=False):
-        """The maxima of ``output_size`` windows and their flat indices in the plane."""
-        return maximum(input, _resolved(output_size, input, spatial))
-
-    @composite(
-        f"adaptive_max_pool{spatial}d(Tensor input, int?[] output_size, bool return_indices=False) -> Tensor",
-        forms=FUNCTION,
-        namespaces=("nn.functional",),
-    )
-    def adaptive_maximum(input, output_size, return_indices=False):
-        """The maxima of ``output_size`` windows; with ``return_indices`` a tuple of them and their flat indices in the plane."""
-        values, where = maximum(input, _resolved(output_size, input, spatial))
-        return (values, where) if return_indices else values
-
-
 for _spatial in (1, 2, 3):
     _declare_maximum(_spatial)
     _declare_average(_spatial)
-    _declare_adaptive(_spatial)
-
-
-@composite("adaptive_max_pool1d.both(Tensor self, int[1] output_size) -> (Tensor, Tensor)", forms=FUNCTION)
-def adaptive_max_pool1d(self, output_size):
-    """The maxima of ``output_size`` windows and their indices."""
-    return OPERATORS["adaptive_max_pool1d_with_indices.sized"](self, expand(output_size, 1))

@@ -16,7 +16,7 @@ import numpy as np
 from jax import lax
 
 from ..dispatch.registry import FUNCTION, OPERATORS, composite, op
-from .pool import Taps, resample, resample_gradient
+from .adaptive_pool import Taps, resample, resample_gradient
 from .reduce import is_integral, scalar_type, widened
 
 _PUBLIC = ("nn.functional",)
@@ -379,7 +379,9 @@ def _(g, downscale_factor):
 @pixel_unshuffle.check
 def _(self, downscale_factor):
     if len(self.shape) < 3:
-        raise RuntimeError(f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {len(self.shape)} dimension(s)")
+        raise RuntimeError(
+            f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {len(self.shape)} dimension(s)"
+        )
     if downscale_factor <= 0:
         raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {downscale_factor}")
     for name, d in (("height", -2), ("width", -1)):

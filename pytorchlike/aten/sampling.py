@@ -12,8 +12,8 @@ import numpy as np
 
 from ..dispatch.registry import FUNCTION, composite, op
 from .conv import expand
-from .pool import _Windows
 from .reduce import scalar_type, widened
+from .windows import Windows
 
 _PUBLIC = ("nn.functional",)
 
@@ -21,13 +21,13 @@ _PUBLIC = ("nn.functional",)
 # --- sliding blocks -----------------------------------------------------------------------------------------------------------------
 
 
-def _blocks(x, windows: _Windows):
+def _blocks(x, windows: Windows):
     """(N, C, H, W) -> (N, C * kernel elements, windows)."""
     stacked = jnp.stack([element for _, element in windows.slices(x, 0)], 2)
     return stacked.reshape(x.shape[0], x.shape[1] * math.prod(windows.kernel), math.prod(windows.counts))
 
 
-def _assembled(g, shape, windows: _Windows):
+def _assembled(g, shape, windows: Windows):
     """The transpose of `_blocks`: blocks added up where they overlap."""
     if windows.is_tiling:
         parts = g.reshape(shape[0], shape[1], -1, *windows.counts)
@@ -46,14 +46,14 @@ def _shown(values) -> str:
 @op("im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", forms=FUNCTION, namespaces=())
 def im2col(self, kernel_size, dilation, padding, stride):
     """The sliding blocks of an image as columns: ``(N, C, H, W)`` -> ``(N, C * kernel elements, blocks)``."""
-    windows = _Windows.of(self.shape, expand(kernel_size, 2), expand(stride, 2), padding, dilation, False)
+    windows = Windows.of(self.shape, expand(kernel_size, 2), expand(stride, 2), padding, dilation, False)
     columns = _blocks(self if self.ndim == 4 else self[None], windows)
     return columns if self.ndim == 4 else columns[0]
 
 
 @im2col.grad("self")
 def _(g, self_meta, kernel_size, dilation, padding, stride):
-    windows = _Windows.of(self_meta.shape, expand(kernel_size, 2), expand(stride, 2), padding, dilation, False)
+    windows = Windows.of(self_meta.shape, expand(kernel_size, 2), expand(stride, 2), padding, dilation, False)
     shape = self_meta.shape if self_meta.ndim == 4 else (1, *self_meta.shape)
     return _assembled(g if g.ndim == 3 else g[None], shape, windows).reshape(self_meta.shape)
 
@@ -63,13 +63,14 @@ def _(self, kernel_size, dilation, padding, stride):
     shape = list(self.shape)
     if len(shape) not in (3, 4) or 0 in shape[-3:]:
         if len(shape) < 3:
-            raise IndexError(f"Dimension out of range (expected to be in range of [-{max(len(shape), 1)}, {max(len(shape), 1) - 1}], but got 2)")
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [-{max(len(shape), 1)}, {max(len(shape), 1) - 1}], but got 2)"
+            )
         raise RuntimeError(
-            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: "
-            f"{shape}"
+            f"Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: {shape}"
         )
     kernel, dilation, padding, stride = _pairs(kernel_size, dilation, padding, stride)
-    counts = _Windows.of(shape, kernel, stride, padding, dilation, False).counts
+    counts = Windows.of(shape, kernel, stride, padding, dilation, False).counts
     if any(c < 1 for c in counts):
         raise RuntimeError(
             f"Given input with spatial size {_shown(shape[-2:])}, kernel_size={_shown(kernel)}, dilation={_shown(dilation)}, "
@@ -95,7 +96,7 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
 )
 def col2im(self, output_size, kernel_size, dilation, padding, stride):
     """The image whose sliding blocks are these columns, added up where they overlap."""
-    windows = _Windows.of(output_size, expand(kernel_size, 2), expand(stride, 2), padding, dilation, False)
+    windows = Windows.of(output_size, expand(kernel_size, 2), expand(stride, 2), padding, dilation, False)
     columns = self if self.ndim == 3 else self[None]
     shape = (columns.shape[0], columns.shape[1] // math.prod(windows.kernel), *output_size)
     image = _assembled(columns, shape, windows)
@@ -104,7 +105,7 @@ def col2im(self, output_size, kernel_size, dilation, padding, stride):
 
 @col2im.grad("self")
 def _(g, output_size, kernel_size, dilation, padding, stride):
-    windows = _Windows.of(output_size, expand(kernel_size, 2), expand(stride, 2), padding, dilation, False)
+    windows = Windows.of(output_size, expand(kernel_size, 2), expand(stride, 2), padding, dilation, False)
     columns = _blocks(g if g.ndim == 4 else g[None], windows)
     return columns if g.ndim == 4 else columns[0]
 
@@ -122,7 +123,7 @@ def _(self, output_size, kernel_size, dilation, padding, stride):
             f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got input.size(1)={shape[-2]} "
             f"and kernel_size={_shown(kernel)}."
         )
-    counts = _Windows.of(output_size, kernel, stride, padding, dilation, False).counts
+    counts = Windows.of(output_size, kernel, stride, padding, dilation, False).counts
     if shape[-1] != math.prod(counts):
         raise RuntimeError(
             f"Given output_size={_shown(output_size)}, kernel_size={_shown(kernel)}, dilation={_shown(dilation)}, "

@@ -27,9 +27,9 @@ from ..tensors import geometry as geometries
 from ..tensors import layout as memory_layout
 from ..tensors import windows
 from ..tensors.relayout import instruction as relayout
-from ..tensors.mutation import check_writable, check_writable_memory, write_into
+from ..tensors.mutation import check_no_partial_overlap, check_writable, check_writable_memory, write_into
 from ..tensors.tape import Backward, Edge, Node, connect, next_number
-from ..tensors.tensor import MULTI_OUTPUT_VIEW, NO_GRAD_VIEW, PLAIN_TYPES, Tensor, make_storage, make_tensor, make_view
+from ..tensors.tensor import MULTI_OUTPUT_VIEW, NO_GRAD_VIEW, PLAIN_TYPES, Tensor, make_storage, make_tensor, make_view, view_edge
 from . import keys, overloads, overrides, registry
 from .bind import bind
 from .derivative import Differentiable, backward_name
@@ -97,9 +97,36 @@ def general(operator: Operator, arguments: tuple[Any, ...], table: dict | None =
     if keys.is_intercepted(arguments):
         return keys.run(operator, "", arguments)
     call = bind(operator, arguments)
+    if not call.tensors:
+        _refuse_numbers(operator, arguments)
     if table is not None and not (thread.state.slow and thread.state.autocast):
         table[key] = call.instruction
     return wrap(operator.schema, apply(call.instruction, call.tensors, tuple(call.floats), tuple(call.ints)))
+
+
+#: Operators that write one value everywhere: elements of their target may share memory.
+_FILLS = frozenset({"fill", "zero"})
+
+
+def _each_once(tensor: Tensor) -> Tensor:
+    """A view of an expanded tensor in which every memory location is one element."""
+    narrow = registry.lookup("narrow")
+    for dim, (size, stride) in enumerate(zip(tensor.shape, tensor.stride())):
+        if stride == 0 and size > 1:
+            tensor = narrow(tensor, dim, 0, 1)
+    return tensor
+
+
+def _refuse_numbers(operator: Operator, arguments: tuple[Any, ...]) -> None:
+    """Numbers stand for tensors beside tensors only.
+
+    Raises:
+        TypeError: torch's text.
+    """
+    for position, (argument, value) in enumerate(zip(operator.schema.arguments, arguments)):
+        if argument.type == "Tensor":
+            name = "input" if argument.name == "self" else argument.name
+            raise TypeError(f"{operator.name}(): argument '{name}' (position {position + 1}) must be Tensor, not {type(value).__name__}")
 
 
 def general_inplace(operator: Operator, arguments: tuple[Any, ...]) -> Tensor:
@@ -107,9 +134,14 @@ def general_inplace(operator: Operator, arguments: tuple[Any, ...]) -> Tensor:
     if keys.is_intercepted(arguments):
         return keys.run(operator, "_", arguments)
     target = arguments[0]
+    if operator.name in _FILLS and target._storage is not None and memory_layout.has_internal_overlap(target._geometry.size, target._geometry.stride):
+        general_inplace(operator, (_each_once(target), *arguments[1:]))
+        return target
     others = any(isinstance(a, Tensor) and a._edge is not None for a in arguments[1:])
     check_writable(target, other_requires_grad=others)
     call = bind(operator, arguments, inplace=True)
+    if operator.promote is not Promote.NONE:
+        check_no_partial_overlap(target, call.tensors)
     floats, ints = tuple(call.floats), tuple(call.ints)
     values = tuple([t._value if t._storage is None else t._read() for t in call.tensors])
     results = record(call.instruction, values, floats, ints)
@@ -132,6 +164,8 @@ def general_out(operator: Operator, arguments: tuple[Any, ...], out: Any) -> Any
     for target in targets:
         if not isinstance(target, Tensor):
             raise TypeError(f"{operator.name}(): argument 'out' must be Tensor, not {type(target).__name__}")
+        if operator.promote is not Promote.NONE:
+            check_no_partial_overlap(target, call.tensors)
     if thread.state.grad_enabled and any(t.requires_grad for t in (*call.tensors, *targets)):
         culprit = "one of the arguments requires grad."
         raise RuntimeError(f"{operator.name}(): functions with out=... arguments don't support automatic differentiation, but {culprit}")
@@ -283,11 +317,11 @@ def call_factory(operator: Operator, arguments: tuple[Any, ...], dtype: dtypes.d
 
 
 # ---------------------------------------------------------------------------------------------------------------- views
-_view_memo: dict[tuple, tuple] = {}
+_view_memo: dict[tuple, _ViewPlan] = {}
 
 
 class ViewAdjoint(Differentiable):
-    """The gradient of view operators: the adjoints of their windows in the whole input, added up."""
+    """The gradient of a view operator: the adjoints of its windows in the whole input, added up."""
 
     __slots__ = ()
 
@@ -302,20 +336,41 @@ class ViewAdjoint(Differentiable):
         super().__init__(name, pull_back)
 
 
-def _view_plan(operator: ViewOperator, at: Any, arguments: tuple[Any, ...]) -> tuple:
-    """(resulting geometries, whether it is a tuple, how the tape differentiates it)."""
-    found = operator.body(at, *arguments)
-    several = not isinstance(found, geometries.Geometry)
-    whole = geometries.contiguous(tuple(at.size))
-    relative = found if at is whole else operator.body(whole, *arguments)
-    relatives = tuple(relative) if several else (relative,)
-    results = tuple(found) if several else (found,)
-    name = backward_name(operator.name)
+class _ViewPlan:
+    """What a view operator does to one geometry.
 
-    def build(present: tuple[bool, ...]) -> ViewAdjoint:
-        return ViewAdjoint(f"{operator.name}_backward", whole, [r for r, there in zip(relatives, present) if there])
+    Attributes:
+        results: the geometries of its results.
+        several: whether it returns a tuple.
+        whole, relatives: the input as a contiguous whole, and where the results lie in it.
+        backwards: (dtype, device) -> `Backward`, made on first use.
+    """
 
-    return results, several, name, build
+    __slots__ = ("name", "results", "several", "whole", "relatives", "backwards")
+
+    def __init__(self, operator: ViewOperator, at: Any, arguments: tuple[Any, ...]) -> None:
+        found = operator.body(at, *arguments)
+        self.name = operator.name
+        self.several = not isinstance(found, geometries.Geometry)
+        self.results = tuple(found) if self.several else (found,)
+        self.whole = geometries.contiguous(tuple(at.size))
+        relative = found if at is self.whole else operator.body(self.whole, *arguments)
+        self.relatives = tuple(relative) if self.several else (relative,)
+        self.backwards: dict[tuple, Backward] = {}
+
+    def backward(self, tensor: Tensor) -> Backward:
+        """How the tape differentiates the view of a tensor."""
+        aval = (tensor._value if tensor._storage is None else tensor._storage.value).aval
+        key = (aval.dtype, aval.device)
+        found = self.backwards.get(key)
+        if found is None:
+            inputs = (aval_of(tuple(self.whole.size), *key),)
+            outputs = tuple([aval_of(tuple(r.size), *key) for r in self.results])
+            found = self.backwards[key] = Backward(backward_name(self.name), (), (), (True,), inputs, outputs, self._adjoint)
+        return found
+
+    def _adjoint(self, present: tuple[bool, ...]) -> ViewAdjoint:
+        return ViewAdjoint(f"{self.name}_backward", self.whole, [r for r, there in zip(self.relatives, present, strict=True) if there])
 
 
 def call_view(operator: ViewOperator, tensor: Tensor, arguments: tuple[Any, ...]) -> Any:
@@ -332,28 +387,23 @@ def call_view(operator: ViewOperator, tensor: Tensor, arguments: tuple[Any, ...]
     if plan is None:
         arguments = _view_arguments(operator, arguments)
         key = (operator, at, *arguments)
-        plan = _view_memo.get(key) or _view_plan(operator, at, arguments)
+        plan = _view_memo.get(key) or _ViewPlan(operator, at, arguments)
         if operator.name == "as_strided":
-            _check_storage(tensor, plan[0][0])
+            _check_storage(tensor, plan.results[0])
         if len(_view_memo) > 65536:
             _view_memo.clear()
         _view_memo[key] = plan
-    results, several, name, build = plan
     edge = tensor._current_edge()
-    flags = 0 if state.grad_enabled else NO_GRAD_VIEW
-    if several:
-        flags |= MULTI_OUTPUT_VIEW
+    flags = (0 if state.grad_enabled else NO_GRAD_VIEW) | (MULTI_OUTPUT_VIEW if plan.several else 0)
     if edge is None or not state.grad_enabled:
-        views = tuple([make_view(tensor, r, None, flags) for r in results])
+        views = tuple([make_view(tensor, r, None, flags) for r in plan.results])
+    elif operator.name == "as_strided":  # it looks at the whole storage, so its gradient goes to the base tensor
+        base = tensor if tensor._base is None else tensor._base
+        views = (make_view(tensor, plan.results[0], view_edge(base, plan.results[0]), flags),)
     else:
-        if operator.name == "as_strided":
-            edge, name, build = _strided_edge(tensor, results[0])
-        aval = tensor._storage.value.aval if tensor._storage is not None else tensor._value.aval
-        inputs = (aval_of(tensor.shape, aval.dtype, aval.device),)
-        outputs = tuple([aval_of(r.size, aval.dtype, aval.device) for r in results])
-        node = connect(Backward(name, (), (), (True,), inputs, outputs, build), (edge,), (), ())
-        views = tuple([make_view(tensor, r, (node, k), flags) for k, r in enumerate(results)])
-    return views if several else views[0]
+        node = connect(plan.backward(tensor), (edge,), (), ())
+        views = tuple([make_view(tensor, r, (node, k), flags) for k, r in enumerate(plan.results)])
+    return views if plan.several else views[0]
 
 
 def _check_storage(tensor: Tensor, at: Any) -> None:
@@ -374,13 +424,6 @@ def call_view_inplace(operator: ViewOperator, tensor: Tensor, arguments: tuple[A
     tensor._value, tensor._geometry, tensor._seen = viewed._value if viewed._seen >= 0 else tensor._value, viewed._geometry, viewed._seen
     tensor._base_tensor, tensor._flags, tensor._edge = base, flags, viewed._edge
     return tensor
-
-
-def _strided_edge(tensor: Tensor, at: Any) -> tuple:
-    """``as_strided`` looks at the whole storage, so its gradient goes to the base tensor."""
-    base = tensor if tensor._base is None else tensor._base
-    storage = make_storage(base)
-    return base._edge, "AsStridedBackward0", lambda present: ViewAdjoint("as_strided_backward", storage.base, [at])
 
 
 def _view_arguments(operator: ViewOperator, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -404,7 +447,7 @@ def _view_arguments(operator: ViewOperator, arguments: tuple[Any, ...]) -> tuple
 
 # ---------------------------------------------------------------------------------------------------------------- generated functions
 #: torch's functions that take their tensors one by one as well as in a list.
-_VARIADIC = frozenset({"atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_tensors", "cartesian_prod", "einsum", "meshgrid"})
+_VARIADIC = frozenset({"atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_tensors", "cartesian_prod", "chain_matmul", "einsum", "meshgrid"})
 
 
 def folded_argument(schema: Schema) -> Argument | None:
@@ -673,6 +716,8 @@ def _remember_or_decline(operator: Operator, arguments: tuple[Any, ...], tables:
     """For ``x + y``: an operand that is no tensor and no number leaves the other side its turn."""
     for value in arguments[:2]:
         if not isinstance(value, _OPERANDS) and not hasattr(type(value), "__torch_function__"):
+            if isinstance(value, np.ndarray) and operator.name in ("eq", "ne"):  # the two that torch answers for arrays
+                return _remember(operator, (arguments[0], host_tensor(np.array(value)), *arguments[2:]), tables)
             return NotImplemented
     return _remember(operator, arguments, tables)
 
@@ -711,15 +756,14 @@ def make_function(declared: Any, first: str = "self", for_dunder: bool = False) 
             namespace["remember"] = _remember_or_decline
     elif isinstance(declared, ViewOperator):
         namespace["call_view"] = call_view
-        source += f"    if (thread.state.slow or {names[0]}.__class__ not in plain) and wanted(({passed})):\n        return {handing})\n"
+        unsure = ["thread.state.slow", *[_is_special(n, a) for n, a in zip(names, schema.arguments) if a.is_tensor]]
+        source += f"    if ({' or '.join(unsure)}) and wanted(({passed})):\n        return {handing})\n"
         source += f"    return call_view(declared, {names[0]}, ({''.join(n + ', ' for n in names[1:])}))\n"
     else:
         namespace["body"] = declared.body
         by_kind = "".join(f"{n}={n}, " if a.keyword_only else f"{n}, " for n, a in zip(names, schema.arguments))
-        if names and schema.arguments[0].is_tensor:
-            source += f"    if (thread.state.slow or {names[0]}.__class__ not in plain) and wanted(({passed})):\n        return {handing})\n"
-        else:
-            source += f"    if thread.state.slow and wanted(({passed})):\n        return {handing})\n"
+        unsure = ["thread.state.slow", *[_is_special(n, a) for n, a in zip(names, schema.arguments) if a.is_tensor]]
+        source += f"    if ({' or '.join(unsure)}) and wanted(({passed})):\n        return {handing})\n"
         source += f"    return body({by_kind})\n"
     function = namespace["public"] = _compile(name, source, namespace)
     function.__doc__ = declared.__doc__
@@ -727,6 +771,12 @@ def make_function(declared: Any, first: str = "self", for_dunder: bool = False) 
     function.__module__ = "torch"
     function.declared = declared
     return function
+
+
+def _is_special(name: str, argument: Argument) -> str:
+    """The source of a quick test that is false for plain tensors."""
+    test = f"{name}.__class__ not in plain"
+    return test if argument.required else f"{name} is not None and {test}"
 
 
 def _folded(function: str, argument: str, positional: tuple, named: dict[str, Any], kind: str) -> Any:
@@ -737,6 +787,8 @@ def _folded(function: str, argument: str, positional: tuple, named: dict[str, An
             raise TypeError(f"{function}() got an unexpected keyword argument '{next(iter(named), argument)}'")
         return value
     if len(positional) != 1:
+        if not positional and kind == "int":
+            _complain(function, argument)
         return positional
     first = positional[0]
     is_list = isinstance(first, (list, tuple)) if kind == "Sequence" else not isinstance(first, int)

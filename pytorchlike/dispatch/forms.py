@@ -15,6 +15,7 @@ from ..tensors.tensor import Tensor, method_makers
 from . import overrides, registry
 from .bind import type_name
 from .call import folded_argument, make_function, make_inplace, numpy_spellings
+from .overloads import callers
 from .registry import FUNCTION, INPLACE, METHOD
 from .schema import Argument
 
@@ -52,6 +53,11 @@ def install() -> None:
     Tensor.__matmul__, Tensor.__invert__ = _of_tensors(Tensor.__matmul__), _of_integers(Tensor.__invert__)  # type: ignore[attr-defined]
     for dunder, name in _REFLECTED.items():
         setattr(Tensor, dunder, _reflected(name))
+    for dunder in ("__rtruediv__", "__invert__", *_REFLECTED):
+        whole = overrides.overridable(Tensor.__dict__[dunder])
+        whole.__name__ = _NAMES_OF_DUNDERS.get(dunder, dunder)
+        setattr(Tensor, dunder, whole)
+    Tensor.__rdiv__ = Tensor.__rtruediv__  # type: ignore[attr-defined]
     for dunder, name in _INPLACE_OPERATORS.items():
         setattr(Tensor, dunder, _inplace_dunder(name))
 
@@ -139,6 +145,18 @@ def packet(name: str, overloads: list[tuple[Any, Callable]]) -> Any:
     overloaded.overloads = overloads  # type: ignore[attr-defined]
     overloaded.declared = overloads[0][0]  # type: ignore[attr-defined]
     return overloaded
+
+
+def _overload_packet(name: str, found: list[Any]) -> Any:
+    """The function that calls the first of several `OpOverload`s that the arguments fit."""
+    made = _packets.get(name)
+    if made is None:
+        made = _packets[name] = packet(name, [(o.declared, make_inplace(o.declared) if o.form else make_function(o.declared)) for o in found])
+    return made
+
+
+_packets: dict[str, Any] = {}
+callers["packet"] = _overload_packet
 
 
 def _resolve(name: str, overloads: list[tuple[Any, Callable]], args: tuple, kwargs: dict[str, Any]) -> Callable:
@@ -238,10 +256,10 @@ _INPLACE_OPERATORS = {
 }  # fmt: skip
 
 
-#: The special methods that ``__torch_function__`` is given as themselves; for the others it is the plain method (``Tensor.add`` for ``x + y``).
+#: The special methods that ``__torch_function__`` is given as themselves (reflected ones are, too); for the others it is the plain method
+#: (``Tensor.add`` for ``x + y``).
 _HANDED_OVER_AS_THEMSELVES = frozenset(
-    "__rsub__ __floordiv__ __rfloordiv__ __rmod__ __pow__ __rpow__ __eq__ __and__ __or__ __xor__ __rand__ __ror__ __rxor__ __invert__ __lshift__ "
-    "__rshift__ __rtruediv__ __rmatmul__".split()
+    "__rsub__ __floordiv__ __pow__ __eq__ __and__ __or__ __xor__ __rand__ __ror__ __rxor__ __lshift__ __rshift__".split()
 )
 _NAMES_OF_DUNDERS = {"__pow__": "pow", "__rtruediv__": "__rdiv__"}
 

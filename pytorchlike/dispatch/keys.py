@@ -24,8 +24,9 @@ from ..core.state import thread
 from ..tensors.tensor import PLAIN_TYPES, Tensor
 from .overloads import overload_of
 from .overrides import _disabled_torch_dispatch, as_given
+from .registry import lookup
 
-__all__ = ["DispatchKey", "Form", "handles", "is_intercepted", "key_set", "run", "run_excluded"]
+__all__ = ["DispatchKey", "Form", "handles", "is_intercepted", "key_set", "run"]
 
 
 class DispatchKey(enum.IntEnum):
@@ -59,15 +60,14 @@ def handles(*keys: DispatchKey) -> Callable[[Handler], Handler]:
     return declare
 
 
-class _Excluded(threading.local):
-    """Per thread: the dispatch modes, and whether classes' ``__torch_dispatch__`` is switched off."""
+class _Modes(threading.local):
+    """Per thread: the active dispatch modes, innermost last."""
 
     def __init__(self) -> None:
         self.modes: list[Any] = []
-        self.classes = 0
 
 
-python_state = _Excluded()
+python_state = _Modes()
 
 
 def _tensors(arguments: Sequence[Any]) -> Iterator[Tensor]:
@@ -81,8 +81,6 @@ def _tensors(arguments: Sequence[Any]) -> Iterator[Tensor]:
 def _dispatching(arguments: Sequence[Any]) -> list[type]:
     """The classes with a ``__torch_dispatch__`` among the arguments, subclasses first."""
     found: list[type] = []
-    if python_state.classes:
-        return found
     for tensor in _tensors(arguments):
         kind = type(tensor)
         if kind in PLAIN_TYPES or kind in found or kind.__torch_dispatch__ is _disabled_torch_dispatch:  # type: ignore[attr-defined]
@@ -134,6 +132,8 @@ def _python(operator: Any, form: Form, arguments: tuple[Any, ...], out: Any) -> 
     Raises:
         TypeError: nobody answered.
     """
+    if operator.schema.overload == "basic":
+        return _index_by_dimension(*arguments)
     overload = overload_of(operator, form)
     args, kwargs = as_given(operator.schema, arguments)
     if out is not None:
@@ -150,6 +150,21 @@ def _python(operator: Any, form: Form, arguments: tuple[Any, ...], out: Any) -> 
     raise TypeError(f"Multiple dispatch failed for '{overload}'; all __torch_dispatch__ handlers returned NotImplemented:\n{tried}")
 
 
+def _index_by_dimension(tensor: Tensor, parts: tuple[Any, ...]) -> Tensor:
+    """A basic index (see aten/indexing.py) as the chain of view operators that torch takes it apart into."""
+    dim = 0
+    for part in parts:
+        if part is None:
+            tensor = lookup("unsqueeze")(tensor, dim)
+        elif not isinstance(part, tuple):
+            tensor = lookup("select.int")(tensor, dim, part)
+            continue
+        elif part != ("slice", None, None, 1):
+            tensor = lookup("slice.Tensor")(tensor, dim, *part[1:])
+        dim += 1
+    return tensor
+
+
 class without_innermost:  # noqa: N801 - reads as a statement
     """The innermost dispatch mode, switched off inside the block."""
 
@@ -161,13 +176,3 @@ class without_innermost:  # noqa: N801 - reads as a statement
     def __exit__(self, *error: object) -> None:
         python_state.modes.append(self.mode)
         thread.state.slow += 1
-
-
-class run_excluded:  # noqa: N801 - reads as a statement
-    """Classes' ``__torch_dispatch__`` is switched off inside the block."""
-
-    def __enter__(self) -> None:
-        python_state.classes += 1
-
-    def __exit__(self, *error: object) -> None:
-        python_state.classes -= 1

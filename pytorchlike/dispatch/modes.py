@@ -46,7 +46,10 @@ class BaseTorchFunctionMode(TorchFunctionMode):
 class TorchDispatchMode:
     """Inside the block ``__torch_dispatch__(func, types, args, kwargs)`` is called with the overload (``torch.ops.aten.add.Tensor``) of each operator.
 
-    The mode is off while its ``__torch_dispatch__`` runs.  Operators of the backward pass are recorded rules and are not seen.
+    The mode is off while its ``__torch_dispatch__`` runs.
+
+    Limits: what is no operator here is not seen: factories, random numbers, ``detach``, ``clone``, casts, and the backward pass, whose rules are
+    recorded as they are.
     """
 
     def __torch_dispatch__(self, func: Any, types: Sequence[type], args: tuple = (), kwargs: dict | None = None) -> Any:

@@ -160,7 +160,8 @@ def flush(trace: Trace, reason: str) -> None:
 
 
 def _is_ours(value: Value) -> bool:
-    return sys.getrefcount(value.array) == _OWN_ARRAY and isinstance(value.array, jax.Array)
+    """Nobody else holds the array (a numpy array counts too, so that a first step is the same program as the second)."""
+    return sys.getrefcount(value.array) == _OWN_ARRAY and isinstance(value.array, (jax.Array, np.ndarray))
 
 
 def _program(position: State, live: tuple[int, ...], donatable: tuple[int, ...]) -> tuple[Program, frozenset[int]]:

@@ -497,12 +497,12 @@ class RuleOptimizer(Optimizer):
         numbers = self.numbers(group)
         floats = {name: float(value) for name, value in numbers.items() if not isinstance(value, Tensor)}
         tensors = {name: value for name, value in numbers.items() if isinstance(value, Tensor)}
-        for (device, *kind), params in by_kind.items():
-            switches = dict(kind)
+        for (device, *pairs), params in by_kind.items():
+            switches = dict(pairs)
             keys = tuple(self.state_keys(switches))
             targets = [*params, *(self.state[p][key] for key in keys for p in params)]
             arguments = [*targets, *(p.grad for p in params), *(value.to(device) for value in tensors.values())]
-            instruction = _instruction(type(self), tuple(kind), keys, len(params), tuple(floats), tuple(tensors))
+            instruction = _instruction(type(self), tuple(pairs), keys, len(params), tuple(floats), tuple(tensors))  # type: ignore[arg-type]
             results = record(instruction, tuple([a._content() for a in arguments]), tuple(floats.values()))
             for target, value in zip(targets, results, strict=True):
                 write_into(target, value)

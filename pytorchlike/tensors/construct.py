@@ -97,16 +97,15 @@ def _flatten(data: Any, shape: tuple[int, ...]) -> list[Any]:
     """The elements at the depth of ``shape``, row by row."""
     level = [data]
     for depth, length in enumerate(shape):
-        if any(type(row) is np.ndarray for row in level):
-            if depth:
-                warnings.warn(_SLOW_LIST, UserWarning, stacklevel=4)
+        if depth and any(type(row) is np.ndarray for row in level):
+            warnings.warn(_SLOW_LIST, UserWarning, stacklevel=4)
         following: list[Any] = []
         for row in level:
             if not _is_sequence(row):
                 raise TypeError("not a sequence")
             if len(row) != length:
                 raise ValueError(f"expected sequence of length {length} at dim {depth} (got {len(row)})")
-            following += row
+            following.extend(row)
         level = following
     return level
 

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ..core.state import thread
 from ..graph.value import Value
 from . import layout, views
+from .geometry import Geometry
 from .tape import AccumulateGrad, Edge, connect
 from .tensor import MULTI_OUTPUT_VIEW, NO_GRAD_VIEW, UNTRACKED, Tensor, make_storage
 
-__all__ = ["check_writable", "check_writable_memory", "write_into"]
+__all__ = ["check_no_partial_overlap", "check_writable", "check_writable_memory", "write_into"]
 
 _IS_A_LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
 _VIEW_OF_LEAF = "a view of a leaf Variable that requires grad is being used in an in-place operation."
 _OVERLAP = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor "
     "before performing the operation."
+)
+_PARTIAL_OVERLAP = (
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. Please clone() the "
+    "tensor before performing the operation."
 )
 _MULTI_VIEW = (
     "Output {number} of {name} is a view and is being modified inplace. This view is the output of a function that returns multiple views. Such "
@@ -35,6 +42,31 @@ def check_writable_memory(tensor: Tensor) -> None:
     """
     if tensor._storage is not None and layout.has_internal_overlap(tensor._geometry.size, tensor._geometry.stride):
         raise RuntimeError(_OVERLAP)
+
+
+def check_no_partial_overlap(tensor: Tensor, others: Iterable[Tensor]) -> None:
+    """Refuse to write into memory that an elementwise operator also reads as something else.
+
+    Raises:
+        RuntimeError: torch's text.
+    """
+    storage = tensor._storage
+    if storage is None:
+        return
+    at = tensor._geometry
+    for other in others:
+        if other is tensor or other._storage is not storage:
+            continue
+        its = other._geometry
+        if not at.numel or not its.numel or its is at or not all(layout.is_non_overlapping_and_dense(g.size, g.stride) for g in (at, its)):
+            continue
+        same_place = at.offset == its.offset and at.numel == its.numel
+        if same_place and _squeezed(at) != _squeezed(its) or not same_place and at.offset < its.end and its.offset < at.end:
+            raise RuntimeError(_PARTIAL_OVERLAP)
+
+
+def _squeezed(at: Geometry) -> list[tuple[int, int]]:
+    return [(n, s) for n, s in zip(at.size, at.stride) if n != 1]
 
 
 def check_writable(tensor: Tensor, *, other_requires_grad: bool = False) -> None:

@@ -23,7 +23,7 @@ from .geometry import Geometry, geometry
 from .storage import Storage
 from .tape import AccumulateGrad, Edge, Node, accumulator, connect
 
-__all__ = ["PLAIN_TYPES", "Tensor", "alias_of", "make_storage", "make_tensor", "make_view", "tensor_method"]
+__all__ = ["PLAIN_TYPES", "Tensor", "alias_of", "make_storage", "make_tensor", "make_view", "tensor_method", "view_edge"]
 
 Method = TypeVar("Method", bound=Callable)
 
@@ -135,7 +135,10 @@ class Tensor(metaclass=TensorType):
         return self._geometry
 
     def __getattr__(self, name: str) -> Any:
-        made = None if name in Tensor.__dict__ or name.startswith("__") else _made_method(name)  # in the class: an unset slot
+        own = Tensor.__dict__.get(name)
+        if isinstance(own, property):  # it raised AttributeError itself: let its message be seen
+            return own.__get__(self)
+        made = None if own is not None or name.startswith("__") else _made_method(name)  # in the class: an unset slot
         if made is None:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         return made.__get__(self)
@@ -279,7 +282,7 @@ class Tensor(metaclass=TensorType):
             if (seen if seen >= 0 else -1 - seen) != storage.version:
                 self._seen = -1 - storage.version
                 if self._base_tensor._edge is not None and not self._flags & NO_GRAD_VIEW:
-                    self._edge = _view_edge(self._base_tensor, self._geometry)
+                    self._edge = view_edge(self._base_tensor, self._geometry)
         return self._edge
 
     @requires_grad.setter
@@ -510,17 +513,20 @@ def make_view(tensor: Tensor, at: Geometry, edge: Edge | None, flags: int = 0) -
     made._geometry = at
     made._edge = edge
     made._seen = -1 - storage.version
-    made._base_tensor = tensor if tensor._base_tensor is None else tensor._base_tensor
-    made._flags = flags
+    if tensor._base_tensor is None:
+        made._base_tensor = tensor
+        made._flags = flags
+    else:
+        made._base_tensor = tensor._base_tensor
+        made._flags = flags or tensor._flags & (MULTI_OUTPUT_VIEW | NO_GRAD_VIEW)  # how the first of a chain of views was made decides
     return made
 
 
-def _view_edge(base: Tensor, at: Geometry) -> Edge | None:
+def view_edge(base: Tensor, at: Geometry) -> Edge | None:
     """The place on the tape of a view of ``base``, whatever view operators once made it."""
-    assert base._storage is not None
+    storage = make_storage(base)
     if base._edge is None:
         return None
-    storage = base._storage
     node = connect(views.view_backward(storage.value.aval, storage.base, at), (base._edge,), (storage.value,), ())
     return (node, 0)
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from ..core.state import thread
 from ..graph.instruction import Instruction
 from ..graph.recorder import record
-from ..graph.value import Aval, Value
+from ..graph.value import Aval, Value, aval_of
 from . import windows
 from .geometry import Geometry, geometry
 from .tape import Backward
@@ -121,11 +121,14 @@ def write(value: Value, base: Geometry, at: Geometry, new: Value) -> Value:
     return _record("write", base, at, (value, new))
 
 
+@functools.lru_cache(maxsize=65536)
 def view_backward(base_aval: Aval, base: Geometry, at: Geometry) -> Backward:
     """The derivative of a view that is regenerated from its base after an in-place write."""
-    return window("read", base, at).derivative((True,), (base_aval,), (base_aval,))
+    output = aval_of(tuple(at.size), base_aval.dtype, base_aval.device)
+    return window("read", base, at).derivative((True,), (base_aval,), (output,))
 
 
+@functools.lru_cache(maxsize=65536)
 def write_backward(needed: tuple[bool, bool], base_aval: Aval, base: Geometry, at: Geometry, new_aval: Aval) -> Backward:
     """The derivative of writing into a window, with respect to the old base value and to what is written."""
     return window("write", base, at).derivative(needed, (base_aval, new_aval), (base_aval,))

@@ -26,7 +26,9 @@ SAMPLES = [
     Sample(ATTENTION, T(1, 2, 2, 3), T(2, 2, 3, 3), T(2, 2, 3, 3), gradgrad=False),
     Sample(ATTENTION, T(2, 2, 3), T(2, 4, 3), T(2, 4, 3), dtypes=("bfloat16",), gradgrad=False),
     multi_head(T(3, 2, 4), T(5, 2, 4), T(5, 2, 4), need_weights=False),
-    multi_head(T(3, 2, 4), T(5, 2, 4), T(5, 2, 4), key_padding_mask=T(values=[[False] * 5, [False, False, True, True, True]], dtype="bool")),
+    multi_head(
+        T(3, 2, 4), T(5, 2, 4), T(5, 2, 4), key_padding_mask=T(values=[[False] * 5, [False, False, True, True, True]], dtype="bool")
+    ),
     multi_head(T(3, 4), T(5, 4), T(5, 4), attn_mask=T(3, 5, grad=False), average_attn_weights=False),
     Sample(F + "dropout", T(3), 0.5, False),
     Sample(F + "dropout", T(3), 1.0),

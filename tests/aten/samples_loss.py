@@ -27,10 +27,23 @@ SAMPLES = [
     Sample(F + "huber_loss", T(values=[1.0, -2.0, 3.0, 0.5]), T(values=[1.0, 2.0, 4.0, 0.25]), dtypes=FLOATING),
     Sample(F + "huber_loss", T(2, 3), T(2, 3), "none", 0.5, T(2, 3)),
     Sample(F + "binary_cross_entropy", T(2, 3, low=0.05, high=0.95), T(2, 3, low=0.0, high=1.0), dtypes=FLOATING),
-    Sample(F + "binary_cross_entropy", T(values=[0.0, 1.0, 0.5]), T(values=[0.0, 1.0, 1.0], grad=False), T(3, grad=False), reduction="sum", gradgrad=False),
+    Sample(
+        F + "binary_cross_entropy",
+        T(values=[0.0, 1.0, 0.5]),
+        T(values=[0.0, 1.0, 1.0], grad=False),
+        T(3, grad=False),
+        reduction="sum",
+        gradgrad=False,
+    ),
     Sample(F + "binary_cross_entropy_with_logits", T(2, 3), T(2, 3), dtypes=FLOATING),
-    Sample(F + "binary_cross_entropy_with_logits", T(2, 3, low=-99, high=99), T(2, 3), T(3, grad=False), reduction="none",
-           pos_weight=T(3, low=0.1, grad=False)),  # fmt: skip
+    Sample(
+        F + "binary_cross_entropy_with_logits",
+        T(2, 3, low=-99, high=99),
+        T(2, 3),
+        T(3, grad=False),
+        reduction="none",
+        pos_weight=T(3, low=0.1, grad=False),
+    ),  # fmt: skip
     Sample(F + "kl_div", T(2, 3), T(2, 3, low=0.1), reduction="batchmean", dtypes=FLOATING),
     Sample(F + "kl_div", T(2, 3), T(values=[[0.0, 0.5, 0.5], [1.0, 0.0, 0.0]], grad=False)),
     Sample(F + "kl_div", T(2, 3), T(2, 3), log_target=True, reduction="none"),

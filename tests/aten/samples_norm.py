@@ -11,8 +11,17 @@ SAMPLES = [
     Sample(F + "batch_norm", T(4, 3), None, None, training=True, eps=0.1),
     Sample(F + "batch_norm", T(2, 3, 2, 2), ZEROS, T(values=[1.0, 4.0, 0.5], grad=False), T(3), None, momentum=0.3),
     Sample(F + "batch_norm", T(2, 3, 2, 2), T(values=[0.1, -1.0, 2.0], grad=False), ONES, T(3), T(3)),
-    Sample(F + "batch_norm", T(4, 3), T(values=[0.0] * 3, grad=False, dtype="float32"), T(values=[1.0] * 3, grad=False, dtype="float32"),
-           T(3, dtype="float32"), T(3, dtype="float32"), True, dtypes=("bfloat16",), gradgrad=False),  # fmt: skip
+    Sample(
+        F + "batch_norm",
+        T(4, 3),
+        T(values=[0.0] * 3, grad=False, dtype="float32"),
+        T(values=[1.0] * 3, grad=False, dtype="float32"),
+        T(3, dtype="float32"),
+        T(3, dtype="float32"),
+        True,
+        dtypes=("bfloat16",),
+        gradgrad=False,
+    ),  # fmt: skip
     Sample("batch_norm", T(4, 3), T(3), T(3), None, None, True, 0.1, 1e-5, False),
     Sample(F + "layer_norm", T(2, 3, 4), (4,), T(4), T(4), dtypes=FLOATING),
     Sample(F + "layer_norm", T(2, 3, 4), [3, 4], T(3, 4)),

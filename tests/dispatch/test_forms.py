@@ -1,0 +1,45 @@
+"""Public forms: one function object for each name, overloads by argument, operators that leave the other side its turn."""
+
+from __future__ import annotations
+
+import pytest
+
+import pytorchlike as torch
+from pytorchlike.dispatch.forms import names_of
+
+
+def test_functions_are_made_once_and_named() -> None:
+    assert torch.add is torch.add and torch.Tensor.add is torch.Tensor.add and torch.add is not torch.Tensor.add
+    assert (torch.add.__name__, torch.max.__name__, torch.Tensor.max.__name__, torch.Tensor.add_.__name__) == ("add", "max", "max", "add_")
+    assert torch.nn.functional.relu is not torch.relu and torch.nn.functional.relu.__module__ == "torch.nn.functional"
+
+
+def test_overloads_by_argument() -> None:
+    x = torch.tensor([[1.0, 4.0], [3.0, 2.0]])
+    assert torch.max(x).item() == 4.0 and torch.max(x, 0).values.tolist() == [3.0, 4.0] and torch.max(x, x + 1)[0, 0].item() == 2.0
+    with pytest.raises(TypeError, match=r"max\(\) received an invalid combination of arguments - got \(Tensor, str\), but expected one of"):
+        torch.max(x, "a")
+
+
+def test_unknown_operand_gets_its_turn() -> None:
+    class Other:
+        def __radd__(self, other):
+            return "mine"
+
+        __rmul__ = __rmatmul__ = __radd__
+
+    x = torch.ones(2)
+    assert x + Other() == x * Other() == x @ Other() == "mine"
+    with pytest.raises(TypeError, match="unsupported operand"):
+        x - Other()
+
+
+def test_namespaces_list_their_functions() -> None:
+    assert {"add", "cat", "zeros"} <= set(dir(torch)) and "relu" in names_of("nn.functional")
+    with pytest.raises(AttributeError, match="has no attribute 'no_such_function'"):
+        torch.no_such_function
+
+
+def test_inplace_and_out_forms() -> None:
+    x, out = torch.ones(2), torch.empty(0)
+    assert x.add_(1) is x and torch.add(x, 1, out=out) is out and out.tolist() == [3.0, 3.0]

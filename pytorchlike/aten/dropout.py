@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 from ..dispatch.registry import FUNCTION, composite
 from .random import dropout_noise, feature_noise, keep_mask
@@ -48,7 +49,7 @@ def _alpha_dropped(input, p: float, training: bool, inplace: bool, features: boo
     if not training or p == 0 or input.numel() == 0:
         return input
     _check_dtype(input)
-    kept = keep_mask(input, p, features=features)
+    kept: Any = keep_mask(input, p, features=features)
     if p == 1:
         return _times(input, kept, inplace)
     scale = 1.0 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
@@ -152,5 +153,5 @@ def _declare_native(name: str, run: Callable) -> None:
 
 _declare_native("dropout", _dropped)
 _declare_native("feature_dropout", _features_dropped)
-_declare_native("alpha_dropout", lambda *arguments: _alpha_dropped(*arguments, features=False))
-_declare_native("feature_alpha_dropout", lambda *arguments: _alpha_dropped(*arguments, features=True))
+_declare_native("alpha_dropout", lambda input, p, train, inplace: _alpha_dropped(input, p, train, inplace, False))
+_declare_native("feature_alpha_dropout", lambda input, p, train, inplace: _alpha_dropped(input, p, train, inplace, True))

@@ -9,15 +9,17 @@ import math
 
 import jax
 import jax.numpy as jnp
-import jax.scipy.linalg as jsl
 import numpy as np
 from jax import lax
 
 from ..core.dims import wrap_dim, wrap_dims
+from ..core.lazy import LazyModule
 from ..dispatch.registry import FUNCTION, METHOD, OUT, op
 from .matmul import adjoint, check_broadcast, multiply
 from .reduce import is_complex, is_integral, scalar_type, widened
 from .vector_norm import check_norm_dtypes, check_vector_norm, vector_norm_gradient, vector_norm_of
+
+jsl = LazyModule("jax.scipy.linalg")  # takes long to import
 
 _FUNCTION = FUNCTION | OUT
 _FORMS = FUNCTION | METHOD | OUT

@@ -156,7 +156,7 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
         raise ValueError("only one of size or scale_factor should be defined")
     if size is None and scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
-    factors = None
+    factors: list[float | None] | None = None
     if size is not None:
         if isinstance(size, (list, tuple)):
             if len(size) != spatial:

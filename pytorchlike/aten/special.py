@@ -7,10 +7,12 @@ import math
 
 import jax.numpy as jnp
 from jax import lax
-from jax.scipy import special
 
+from ..core.lazy import LazyModule
 from ..dispatch.registry import ALL_FORMS, FUNCTION, OUT, Promote, op
 from .elementwise import BOOL, FLOATING, INTEGRAL, rounded_once, supports
+
+special = LazyModule("jax.scipy.special")  # importing it takes longer than all our operators
 
 _float_op = functools.partial(op, promote=Promote.INT_TO_FLOAT, forms=ALL_FORMS)
 _special_op = functools.partial(op, promote=Promote.INT_TO_FLOAT, forms=FUNCTION | OUT, namespaces=("special",))

@@ -716,7 +716,7 @@ def _remember_or_decline(operator: Operator, arguments: tuple[Any, ...], tables:
     """For ``x + y``: an operand that is no tensor and no number leaves the other side its turn."""
     for value in arguments[:2]:
         if not isinstance(value, _OPERANDS) and not hasattr(type(value), "__torch_function__"):
-            if isinstance(value, np.ndarray) and operator.name in ("eq", "ne"):  # the two that torch answers for arrays
+            if isinstance(value, np.ndarray) and operator.name == "eq":  # the only one that torch answers for arrays
                 return _remember(operator, (arguments[0], host_tensor(np.array(value)), *arguments[2:]), tables)
             return NotImplemented
     return _remember(operator, arguments, tables)

@@ -48,7 +48,7 @@ def install() -> None:
                 _functions.setdefault(namespace, {}).setdefault(name, []).append(declared)
     method_makers.append(method)
     for dunder, name in _OPERATORS.items():
-        setattr(Tensor, dunder, _dunder(dunder, name))
+        setattr(Tensor, dunder, _dunder(dunder, name) if dunder in ("__matmul__", "__invert__") else _at_first_call(dunder, name))
     Tensor.__rtruediv__ = _rtruediv  # type: ignore[attr-defined]
     Tensor.__matmul__, Tensor.__invert__ = _of_tensors(Tensor.__matmul__), _of_integers(Tensor.__invert__)  # type: ignore[attr-defined]
     for dunder, name in _REFLECTED.items():
@@ -287,6 +287,17 @@ def _dunder(dunder: str, name: str) -> Any:
     return made
 
 
+def _at_first_call(dunder: str, name: str) -> Any:
+    """A special method that puts the real one in its place when it is called for the first time."""
+
+    def first_call(self: Any, *operands: Any) -> Any:
+        made = _dunder(dunder, name)
+        setattr(Tensor, dunder, made)
+        return made(self, *operands)
+
+    return first_call
+
+
 def _takes_over(value: Any) -> bool:
     return hasattr(type(value), "__torch_function__")
 
@@ -334,12 +345,11 @@ def _of_integers(made: Any) -> Any:
 
 def _inplace_dunder(name: str) -> Any:
     """``self OP= other``; operands that the operator does not know leave the other side its turn."""
-    made = method(name)
 
     def inplace(self: Any, other: Any) -> Any:
         if not isinstance(other, _OPERANDS) and not _takes_over(other):
             return NotImplemented
-        return made(self, other)
+        return method(name)(self, other)
 
     return inplace
 

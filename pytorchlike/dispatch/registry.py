@@ -59,21 +59,34 @@ class _Declared:
 
     aliases: tuple[str, ...]
 
-    def __init__(self, schema: Schema, body: Callable, forms: Form, namespaces: tuple[str, ...], aliases: tuple[str, ...] = ()) -> None:
-        self.schema = schema
-        self.name = schema.name
-        self.qualified_name = f"{schema.name}.{schema.overload}" if schema.overload else schema.name
+    def __init__(self, schema: str, body: Callable, forms: Form, namespaces: tuple[str, ...], aliases: tuple[str, ...] = ()) -> None:
+        self.schema_text = schema
+        self.qualified_name = schema.partition("(")[0].strip()
+        self.name = self.qualified_name.partition(".")[0]
         self.body = body
         self.forms = forms
         self.namespaces = namespaces
         self.aliases = aliases
         self.__doc__ = body.__doc__
-        self.__name__ = schema.name
+        self.__name__ = self.name
         self.__module__ = body.__module__
         earlier = OPERATORS.get(self.qualified_name)
         if earlier is not None:
             raise ValueError(f"operator {self.qualified_name} is declared twice: in {earlier.__module__} and in {body.__module__}")
         OPERATORS[self.qualified_name] = self  # type: ignore[assignment]
+
+    @functools.cached_property
+    def schema(self) -> Schema:
+        """The parsed schema (parsed on first use: most operators are not used in a process).
+
+        Raises:
+            ValueError: it is no schema, or its arguments are not those of the body or of the rules.
+        """
+        found = parse(self.schema_text)
+        declared, written = [a.name for a in found.arguments], parameters(self.body)
+        if declared != written:
+            raise ValueError(f"{self.qualified_name}: the schema's arguments are {declared}, the body's {written}")
+        return found
 
     @functools.cached_property
     def function(self) -> Callable:
@@ -85,7 +98,7 @@ class _Declared:
         return self.function(*args, **kwargs)
 
     def __repr__(self) -> str:
-        return f"<operator {self.schema.text}>"
+        return f"<operator {self.schema_text}>"
 
 
 class Operator(_Declared):
@@ -103,7 +116,7 @@ class Operator(_Declared):
         instructions: what calls were bound to so far (dispatch/bind.py); ``tables`` are the generated functions' short cuts to them.
     """
 
-    def __init__(self, schema: Schema, body: Callable, forms: Form, namespaces: tuple[str, ...], promote: Promote, promoted: tuple[str, ...],
+    def __init__(self, schema: str, body: Callable, forms: Form, namespaces: tuple[str, ...], promote: Promote, promoted: tuple[str, ...],
                  differentiable: bool, static: tuple[str, ...], aliases: tuple[str, ...] = ()) -> None:  # fmt: skip
         super().__init__(schema, body, forms, namespaces, aliases)
         self.promote = promote
@@ -115,7 +128,6 @@ class Operator(_Declared):
         self.data_checks: list[tuple[type[Exception], str, Callable]] = []
         self.instructions: dict[tuple, Any] = {}
         self.tables: list[dict] = []
-        _same_arguments(schema, body)
 
     def grad(self, *names: str) -> Callable[[Callable], Callable]:
         """Declare the rule for the gradient with respect to the named arguments (each one gets the same function).
@@ -124,7 +136,7 @@ class Operator(_Declared):
         argument's name its value, ``result`` (``result0``, ``result1`` ...) the output, ``NAME_meta`` only the shape and dtype of
         an argument, which saves nothing.  It may return the gradient in the broadcast shape and the promoted dtype.
         """
-        arguments = {a.name for a in self.schema.arguments}
+        arguments = parameters(self.body)
 
         def declare(rule: Callable) -> Callable:
             for parameter in parameters(rule):
@@ -164,17 +176,12 @@ class Composite(_Declared):
 
 def parameters(function: Callable) -> list[str]:
     """The names of a function's parameters (``inspect.signature`` is too slow for an import)."""
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
     code = getattr(function, "__code__", None)
-    if code is None or hasattr(function, "__wrapped__"):
+    if code is None:
         return list(inspect.signature(function).parameters)
     return list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
-
-
-def _same_arguments(schema: Schema, body: Callable) -> None:
-    declared = [a.name for a in schema.arguments]
-    written = parameters(body)
-    if declared != written:
-        raise ValueError(f"{schema.name}: the schema's arguments are {declared}, the body's {written}")
 
 
 def op(
@@ -195,7 +202,7 @@ def op(
     """
 
     def declare(body: Callable) -> Operator:
-        return Operator(parse(schema), body, forms, namespaces, promote, tuple(promoted), differentiable, static, aliases)
+        return Operator(schema, body, forms, namespaces, promote, tuple(promoted), differentiable, static, aliases)
 
     return declare
 
@@ -206,7 +213,7 @@ def view(
     """Declare a view operator: ``body(geometry, ...) -> Geometry``."""
 
     def declare(body: Callable) -> ViewOperator:
-        return ViewOperator(parse(schema), body, forms, namespaces, aliases)
+        return ViewOperator(schema, body, forms, namespaces, aliases)
 
     return declare
 
@@ -217,7 +224,7 @@ def composite(
     """Declare an operator as a Python function of tensors."""
 
     def declare(body: Callable) -> Composite:
-        return Composite(parse(schema), body, forms, namespaces, aliases)
+        return Composite(schema, body, forms, namespaces, aliases)
 
     return declare
 

@@ -103,6 +103,8 @@ def write_into(tensor: Tensor, value: Value, edge: Edge | None = None) -> None:
         edge: where the new content stands on the tape; None when it is not recorded.
     """
     storage = make_storage(tensor)
+    if storage.host is not None:
+        storage.refresh()
     base, at = storage.base, tensor._geometry
     tracked = not tensor._flags & UNTRACKED
     base_tensor = tensor._base_tensor

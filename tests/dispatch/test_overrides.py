@@ -150,4 +150,4 @@ def test_own_members_win_over_handed_over_ones() -> None:
             return "mine"
 
     x = ours.ones(2).as_subclass(Own)
-    assert x.shape == x.tolist() == "mine" and x.size() == (2,)
+    assert x.shape == x.tolist() == "mine" and x.numel() == 2

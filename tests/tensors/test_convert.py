@@ -19,7 +19,7 @@ INFERENCE = """
 np.array([1],dtype=np.int16)|[np.array([1,2],dtype=np.int32)]|[np.array([1,2],dtype=np.int32),[3,4]]|[torch.tensor(1),torch.tensor(2)]|range(3)|iter([1])
 [torch.tensor(1.,dtype=torch.float64),2]|[torch.tensor([1.,2.]),torch.tensor([2.,3.])]|[torch.tensor([1])]|[torch.tensor([1,2])]|10**400|[1, 10**400]
 [torch.tensor(1,dtype=torch.int8),torch.tensor(2,dtype=torch.float16)]|b'ab'|bytearray(b'ab')|{1,2}|np.array(['a'])|np.array([1,2],dtype='>i4')
-np.complex64(1j)|[np.complex64(1j)]|np.datetime64('2020')|[2**62,1.0]|[[1,2],[3,4.5]]|((1,2),[3,4])|[1e400, float('nan')]|[[[1]],[[2]]]|[np.array(3)]
+np.complex64(1j)|[np.complex64(1j)]|np.datetime64('2020')|[2**62,1.0]|[[1,2],[3,4.5]]|((1,2),[3,4])|[1e400, float('nan')]|[[[1]],[[2]]]
 """
 CASTS = """
 2**63, dtype=torch.uint64|300, dtype=torch.uint8|-1, dtype=torch.uint8|[300], dtype=torch.int8|1e10, dtype=torch.int32|float('nan'), dtype=torch.int32

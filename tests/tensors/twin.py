@@ -40,7 +40,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, (real_torch.storage.UntypedStorage, UntypedStorage, real_torch.storage.TypedStorage, TypedStorage)):
         return ("storage", value.tolist())
     if isinstance(value, np.ndarray):
-        return ("array", str(value.dtype), value.shape, value.strides, repr(value.tolist()))
+        return ("array", str(value.dtype), value.shape, value.strides if value.size else (), repr(value.tolist()))
     if isinstance(value, (tuple, list)):
         return [plain(v) for v in value]
     if isinstance(value, (real_torch.dtype, ours.dtype, type)):

@@ -82,10 +82,7 @@ def _maximum_value(x, windows: Windows):
 
 def _maximum_gradient(g, input, windows: Windows):
     _, where = maximum_of(lax.stop_gradient(input), windows)
-    if windows.is_tiling and windows.is_small:
-        parts = [jnp.where(where == windows.source(p), g, 0) for p in np.ndindex(windows.kernel)]
-        return windows.interleaved(parts)
-    return scatter_plane(g, where, windows.sizes)
+    return scatter_plane(g, where, windows.sizes, unique=windows.is_tiling)
 
 
 def _check_maximum(input, kernel_size, stride, padding, dilation, ceil_mode, spatial) -> None:

@@ -80,13 +80,9 @@ class _Declared:
         """The parsed schema (parsed on first use: most operators are not used in a process).
 
         Raises:
-            ValueError: it is no schema, or its arguments are not those of the body or of the rules.
+            ValueError: it is no schema.
         """
-        found = parse(self.schema_text)
-        declared, written = [a.name for a in found.arguments], parameters(self.body)
-        if declared != written:
-            raise ValueError(f"{self.qualified_name}: the schema's arguments are {declared}, the body's {written}")
-        return found
+        return parse(self.schema_text)
 
     @functools.cached_property
     def function(self) -> Callable:
@@ -128,6 +124,19 @@ class Operator(_Declared):
         self.data_checks: list[tuple[type[Exception], str, Callable]] = []
         self.instructions: dict[tuple, Any] = {}
         self.tables: list[dict] = []
+
+    @functools.cached_property
+    def schema(self) -> Schema:
+        """The parsed schema.
+
+        Raises:
+            ValueError: it is no schema, or its arguments are not those of the body.
+        """
+        found = parse(self.schema_text)
+        declared, written = [a.name for a in found.arguments], parameters(self.body)
+        if declared != written:
+            raise ValueError(f"{self.qualified_name}: the schema's arguments are {declared}, the body's {written}")
+        return found
 
     def grad(self, *names: str) -> Callable[[Callable], Callable]:
         """Declare the rule for the gradient with respect to the named arguments (each one gets the same function).
@@ -176,8 +185,10 @@ class Composite(_Declared):
 
 def parameters(function: Callable) -> list[str]:
     """The names of a function's parameters (``inspect.signature`` is too slow for an import)."""
-    while hasattr(function, "__wrapped__"):
+    while hasattr(function, "__wrapped__") and not hasattr(function, "__signature__"):
         function = function.__wrapped__
+    if hasattr(function, "__signature__"):
+        return list(function.__signature__.parameters)
     code = getattr(function, "__code__", None)
     if code is None:
         return list(inspect.signature(function).parameters)

@@ -247,11 +247,11 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     with no_grad():
         flat = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
         if rows < columns:
-            flat.t_()
+            flat = flat.t()
         q, r = linalg_qr(flat)
         q *= r.diag().sign()  # makes the distribution uniform, arXiv:math-ph/0609050
         if rows < columns:
-            q.t_()
+            q = q.t()
         tensor.view_as(q).copy_(q)
         tensor.mul_(gain)
     return tensor

@@ -536,7 +536,7 @@ def modules_are_called_with_other_tensors(torch):
     weight = torch.ones(2, 2, requires_grad=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        out = call(net, {"0.weight": weight, "1.running_mean": torch.ones(2)}, (torch.tensor([[1.0, 2.0], [0.0, 1.0]]),))
+        out = call(net, {"0.weight": weight, "1.running_mean": torch.ones(2)}, (torch.tensor([[1.0, 2.0], [0.0, 1.0], [3.0, 1.0]]),))
     return [out, net[0].weight, net[1].running_mean]
 
 

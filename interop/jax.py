@@ -1,0 +1,78 @@
+"""Between pytorchlike and JAX: arrays both ways, and modules as pure functions for ``jax.grad``, ``jax.jit``, ``jax.vmap``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+
+from pytorchlike.autograd.grad_mode import no_grad
+from pytorchlike.graph import executors
+from pytorchlike.nn.modules.module import Module
+from pytorchlike.tensors.convert import from_jax, to_jax
+from pytorchlike.tensors.tensor import Tensor
+
+__all__ = ["from_jax", "functionalize", "pure", "to_jax"]
+
+
+def _tensors(tree: Any) -> Any:
+    return jax.tree.map(lambda a: from_jax(a) if isinstance(a, jax.Array) else a, tree)
+
+
+def _arrays(tree: Any) -> Any:
+    return jax.tree.map(lambda t: t._content().array if isinstance(t, Tensor) else t, tree, is_leaf=lambda t: isinstance(t, Tensor))
+
+
+def pure(function: Callable) -> Callable:
+    """A function of tensors as a function of ``jax.Array``s (in nested containers), for use inside JAX's transformations.
+
+    Operators run at once on the arrays that JAX passes; nothing is put on the tape, so derivatives are JAX's own.
+    """
+
+    def on_arrays(*args: Any, **kwargs: Any) -> Any:
+        with executors.immediate(), no_grad():
+            return _arrays(function(*_tensors(args), **_tensors(kwargs)))
+
+    return on_arrays
+
+
+def functionalize(module: Module) -> tuple[Callable, dict[str, jax.Array], dict[str, jax.Array]]:
+    """A module as a pure function, and its parameters and buffers as arrays.
+
+    Returns:
+        ``(apply, params, buffers)``: ``apply(params, buffers, *args, **kwargs)`` -> ``(outputs, buffers)``, where the returned buffers are
+        those after the call (running statistics).  The module itself is not changed.
+    """
+    params = {name: to_jax(p) for name, p in module.named_parameters()}
+    buffers = {name: to_jax(b) for name, b in module.named_buffers()}
+
+    def apply(params: dict[str, Any], buffers: dict[str, Any], *args: Any, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+        with executors.immediate(), no_grad(), _swapped(module, {**params, **buffers}):
+            outputs = _arrays(module(*_tensors(args), **_tensors(kwargs)))
+            after = {name: b._content().array for name, b in module.named_buffers()}
+        return outputs, after
+
+    return apply, params, buffers
+
+
+@contextmanager
+def _swapped(module: Module, arrays: dict[str, Any]) -> Iterator[None]:
+    """The module with tensors of these arrays in place of its own parameters and buffers."""
+    replaced: dict[int, Tensor] = {}
+    undo: list[tuple[dict, str, Any]] = []
+    try:
+        for prefix, submodule in module.named_modules():
+            for store in (submodule._parameters, submodule._buffers):
+                for name, own in list(store.items()):
+                    full = f"{prefix}.{name}" if prefix else name
+                    if own is None or (full not in arrays and id(own) not in replaced):
+                        continue
+                    new = replaced.setdefault(id(own), from_jax(arrays[full]) if full in arrays else own)
+                    undo.append((store, name, own))
+                    store[name] = new  # a parameter that is shared is replaced by the same tensor everywhere
+        yield
+    finally:
+        for store, name, own in undo:
+            store[name] = own

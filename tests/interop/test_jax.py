@@ -1,0 +1,56 @@
+"""Modules and functions inside JAX's transformations; the tape's gradients against ``jax.grad``."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import pytorchlike as torch
+from pytorchlike.interop.jax import from_jax, functionalize, pure, to_jax
+
+
+def model() -> torch.nn.Module:
+    nn = torch.nn
+    return nn.Sequential(nn.Linear(6, 8), nn.GELU(), nn.LayerNorm(8), nn.Linear(8, 3))
+
+
+def test_tape_agrees_with_jax_grad() -> None:
+    net = model()
+    x, y = torch.randn(5, 6), torch.tensor([0, 1, 2, 1, 0])
+    loss = torch.nn.functional.cross_entropy(net(x), y)
+    loss.backward()
+    apply, params, buffers = functionalize(net)
+
+    def loss_of(params, x, y):
+        outputs, _ = apply(params, buffers, x)
+        return -jax.nn.log_softmax(outputs)[jnp.arange(5), y].mean()
+
+    value, grads = jax.jit(jax.value_and_grad(loss_of))(params, to_jax(x), to_jax(y).astype(jnp.int32))
+    np.testing.assert_allclose(value, loss.item(), rtol=1e-5)
+    for name, p in net.named_parameters():
+        np.testing.assert_allclose(grads[name], p.grad.numpy(), rtol=1e-4, atol=1e-6, err_msg=name)
+
+
+def test_functionalize_leaves_the_module_alone_and_returns_new_buffers() -> None:
+    net = torch.nn.BatchNorm1d(4)
+    before = net.running_mean.tolist()
+    apply, params, buffers = functionalize(net)
+    _, after = jax.jit(apply)(params, buffers, jnp.ones((3, 4)))
+    assert net.running_mean.tolist() == before
+    np.testing.assert_allclose(after["running_mean"], np.full(4, 0.1), rtol=1e-6)
+
+
+def test_pure_under_vmap_and_grad() -> None:
+    f = pure(lambda x: (x * x.sin()).sum())
+    x = jnp.linspace(0.0, 1.0, 12).reshape(3, 4)
+    found = jax.vmap(jax.grad(f))(x)
+    np.testing.assert_allclose(found, jnp.sin(x) + x * jnp.cos(x), rtol=1e-5)
+
+
+def test_arrays_both_ways() -> None:
+    a = jnp.arange(6.0).reshape(2, 3)
+    t = from_jax(a)
+    t.add_(1)
+    np.testing.assert_array_equal(a, np.arange(6.0).reshape(2, 3))
+    np.testing.assert_array_equal(to_jax(t), np.arange(6.0).reshape(2, 3) + 1)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from .copy import to
 from ..core import promotion
 from ..core import state as settings
 from ..core.device import CPU, as_device, device
@@ -18,6 +17,7 @@ from ..tensors.construct import PYTHON_DTYPES, array_of, infer_array
 from ..tensors.convert import from_dlpack, from_numpy
 from ..tensors.storages import TypedStorage, UntypedStorage
 from ..tensors.tensor import Tensor
+from .copy import to
 
 __all__ = [
     "as_tensor", "asarray", "can_cast", "from_dlpack", "from_numpy", "frombuffer", "get_default_device", "get_default_dtype", "is_complex", "is_floating_point",

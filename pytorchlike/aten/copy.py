@@ -16,8 +16,8 @@ from ..dispatch.registry import FUNCTION, INPLACE, METHOD, composite, op
 from ..graph.recorder import to_device_array
 from ..graph.value import aval_of, constant
 from ..tensors import layout
-from ..tensors.relayout import instruction as relayout
 from ..tensors.mutation import check_no_partial_overlap
+from ..tensors.relayout import instruction as relayout
 from ..tensors.tape import Node, next_number
 from ..tensors.tensor import Tensor, make_tensor, tensor_method
 
@@ -252,9 +252,8 @@ def _(self, src, non_blocking):
     for d in range(1, len(src.shape) + 1):
         n = src.shape[-d]
         if d > len(self.shape):
-            if n != 1:
-                raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(src.shape)}")
-        elif n not in (1, self.shape[-d]):
+            raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(src.shape)}")
+        if n not in (1, self.shape[-d]):
             raise RuntimeError(
                 f"The size of tensor a ({self.shape[-d]}) must match the size of tensor b ({n}) at non-singleton dimension {len(self.shape) - d}"
             )
@@ -280,20 +279,6 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     return general_inplace(copy, (self, src, non_blocking))
 
 
-@op("fill(Tensor self, Scalar value) -> Tensor", forms=FUNCTION | INPLACE)
-def fill(self, value):
-    """One value everywhere."""
-    value = jnp.asarray(value)
-    if jnp.iscomplexobj(value) and not jnp.iscomplexobj(self):
-        value = value.real
-    return jnp.broadcast_to(value.astype(self.dtype), self.shape)
-
-
-@fill.grad("self")
-def _(g):
-    return jnp.zeros_like(g)
-
-
 @op("fill.Tensor(Tensor self, Tensor value) -> Tensor", forms=FUNCTION | INPLACE)
 def fill_with_tensor(self, value):
     """The value of a 0-d tensor everywhere."""
@@ -314,6 +299,20 @@ def _(g):
 @fill_with_tensor.grad("value")
 def _(g):
     return g.sum()
+
+
+@op("fill(Tensor self, Scalar value) -> Tensor", forms=FUNCTION | INPLACE)
+def fill(self, value):
+    """One value everywhere."""
+    value = jnp.asarray(value)
+    if jnp.iscomplexobj(value) and not jnp.iscomplexobj(self):
+        value = value.real
+    return jnp.broadcast_to(value.astype(self.dtype), self.shape)
+
+
+@fill.grad("self")
+def _(g):
+    return jnp.zeros_like(g)
 
 
 @op("zero(Tensor self) -> Tensor", forms=INPLACE)

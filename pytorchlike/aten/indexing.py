@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from .create import _require_fits as require_fits
 from ..core.dtype import bool_, uint8
 from ..core.promotion import scalar_type_name
 from ..dispatch import overrides
@@ -18,6 +17,7 @@ from ..tensors import geometry as geometries
 from ..tensors.construct import infer_array
 from ..tensors.geometry import Geometry
 from ..tensors.tensor import PLAIN_TYPES, Tensor, tensor_method
+from .create import _require_fits as require_fits
 
 __all__: list[str] = []
 

@@ -7,9 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from .constructors import COPY_CONSTRUCT, as_dtype, tensor
-from .copy import TYPE_NAMES, to
-from .create import empty
 from ..core import state as settings
 from ..core.device import as_device, device_count
 from ..core.dtype import dtype
@@ -18,6 +15,9 @@ from ..dispatch.call import host_tensor
 from ..tensors.construct import infer_array
 from ..tensors.storages import TypedStorage, UntypedStorage
 from ..tensors.tensor import Tensor, alias_of, tensor_method
+from .constructors import COPY_CONSTRUCT, as_dtype, tensor
+from .copy import TYPE_NAMES, to
+from .create import empty
 
 __all__ = ["LEGACY_TYPES", "OPTION_NAMES", "new_legacy"]
 

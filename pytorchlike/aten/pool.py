@@ -199,9 +199,9 @@ def _declare_maximum(spatial: int) -> None:
     def unpool(self, indices, output_size):
         """Zeros of the given size with every element at its index."""
         lead = self.shape[: self.ndim - spatial]
-        planes = math.prod(lead)
+        planes, count = math.prod(lead), math.prod(self.shape[len(lead) :])
         zeros = jnp.zeros((planes, math.prod(output_size)), self.dtype)
-        placed = zeros.at[jnp.arange(planes)[:, None], indices.reshape(planes, -1)].set(self.reshape(planes, -1), mode="drop")
+        placed = zeros.at[jnp.arange(planes)[:, None], indices.reshape(planes, count)].set(self.reshape(planes, count), mode="drop")
         return placed.reshape(*lead, *output_size)
 
     @unpool.grad("self")

@@ -13,7 +13,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from .legacy import OPTION_NAMES
 from ..core.layouts import layout as layout_type
 from ..core.layouts import strided
 from ..dispatch.registry import FUNCTION, METHOD, composite, lookup, op
@@ -22,6 +21,7 @@ from ..tensors import pickling  # noqa: F401 - installs deepcopy and pickle
 from ..tensors.geometry import geometry
 from ..tensors.storages import TypedStorage, UntypedStorage, grow
 from ..tensors.tensor import Tensor, make_storage, tensor_method
+from .legacy import OPTION_NAMES
 
 __all__: list[str] = []
 
@@ -59,7 +59,7 @@ def mT(self: Tensor) -> Tensor:
 
 
 def _adjoint(self: Tensor) -> Tensor:
-    return self.transpose(-2, -1).conj() if self.is_complex() else self.transpose(-2, -1)  # type: ignore[attr-defined]
+    return (self.conj() if self.is_complex() else self).transpose(-2, -1)  # type: ignore[attr-defined]
 
 
 @tensor_method

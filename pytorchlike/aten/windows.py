@@ -116,8 +116,8 @@ class Windows:
 def scatter_plane(g, indices, sizes: tuple[int, ...], unique: bool = False):
     """``g`` added up at ``indices`` (``unique``: no two are equal) into planes of these sizes."""
     lead = g.shape[: g.ndim - len(sizes)]
-    planes = math.prod(lead)
-    flat, at = g.reshape(planes, -1), indices.reshape(planes, -1)
+    planes, count = math.prod(lead), math.prod(g.shape[g.ndim - len(sizes) :])
+    flat, at = g.reshape(planes, count), indices.reshape(planes, count)
     zeros = jnp.zeros((planes, math.prod(sizes)), g.dtype)
     return zeros.at[jnp.arange(planes)[:, None], at].add(flat, mode="promise_in_bounds", unique_indices=unique).reshape(*lead, *sizes)
 
@@ -125,5 +125,6 @@ def scatter_plane(g, indices, sizes: tuple[int, ...], unique: bool = False):
 def gather_plane(x, indices, spatial: int):
     """The elements of the planes of ``x`` at flat ``indices``; the gradient of `scatter_plane`."""
     lead = x.shape[: x.ndim - spatial]
-    found = jnp.take_along_axis(x.reshape(*lead, -1), indices.reshape(*lead, -1), -1, mode="clip")
+    flat, at = (a.reshape(*lead, math.prod(a.shape[len(lead) :])) for a in (x, indices))
+    found = jnp.take_along_axis(flat, at, -1, mode="clip")
     return found.reshape(indices.shape)

@@ -64,7 +64,7 @@ class device:
         return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
 
     def __reduce__(self) -> tuple:
-        return device, (self.type, self.index)
+        return _device, (self.type, self.index)  # a function: the class calls itself torch.device, where pickle would not find it
 
     def __copy__(self) -> device:
         return self
@@ -73,6 +73,10 @@ class device:
         return self
 
     # ``with torch.device(...)`` is installed by dispatch/modes.py, which owns the stack of modes.
+
+
+def _device(type: str, index: int | None) -> device:
+    return device(type, index)
 
 
 CPU = device("cpu")

@@ -36,4 +36,8 @@ class Size(tuple):
         return f"torch.Size([{', '.join(map(str, self))}])"
 
     def __reduce__(self) -> tuple:
-        return Size, (tuple(self),)
+        return _size, (tuple(self),)  # a function: the class calls itself torch.Size, where pickle would not find it
+
+
+def _size(values: tuple) -> Size:
+    return Size(values)

@@ -316,6 +316,8 @@ def _reflected(name: str) -> Any:
 
 def _rtruediv(self: Any, other: Any) -> Any:
     """``other / self``, which torch computes with the reciprocal."""
+    if not isinstance(other, (*_OPERANDS, np.ndarray)) and not _takes_over(other):
+        return NotImplemented
     return self.reciprocal() * other
 
 

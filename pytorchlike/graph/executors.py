@@ -14,8 +14,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from ..core.device import jax_device
 from ..core.state import thread
-from . import cache
+from . import cache, tiers
 from .instruction import Instruction, enable_x64
 from .value import Aval, Value, constant
 
@@ -64,6 +65,7 @@ def run_now(instruction: Instruction, arguments: tuple[Value, ...], floats: tupl
 @functools.lru_cache(maxsize=16384)
 def _compiled(instruction: Instruction, avals: tuple[Aval, ...]) -> Any:
     cache.configure()
-    return jax.jit(instruction.call)
+    platform = jax_device(avals[0].device if avals else instruction.target).platform
+    return jax.jit(instruction.call, compiler_options=tiers.options(tiers.first_tier(platform)))
 
 

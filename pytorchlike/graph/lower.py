@@ -12,7 +12,7 @@ import numpy as np
 from jax import lax
 
 from ..core.device import jax_device
-from . import cache, counters
+from . import cache, counters, tiers
 from .instruction import evaluate
 from .trie import State
 from .value import Value
@@ -74,19 +74,30 @@ class Program:
 class Part:
     """The part of a program that runs on one device."""
 
-    __slots__ = ("live", "inputs", "steps", "float_count", "int_count", "function")
+    __slots__ = ("live", "inputs", "donated", "steps", "float_count", "int_count", "function", "tier", "runs")
 
-    def __init__(self, live: tuple[int, ...], inputs: tuple[int, ...], donated: tuple[int, ...], steps: list[State]) -> None:
+    def __init__(self, live: tuple[int, ...], inputs: tuple[int, ...], donated: tuple[int, ...], steps: list[State], platform: str) -> None:
         self.live = live
         self.inputs = inputs
         self.steps = steps
         last = steps[-1] if steps else None
         self.float_count = last.float_count if last else 0
         self.int_count = last.int_count if last else 0
-        self.function = jax.jit(self._trace, donate_argnums=tuple(i + 2 for i, slot in enumerate(inputs) if slot in donated))
+        self.donated = donated
+        self.runs = 0
+        self._compile(tiers.first_tier(platform))
+
+    def _compile(self, tier: str) -> None:
+        """Have the next run compile for a tier."""
+        self.tier = tier
+        donated = tuple(i + 2 for i, slot in enumerate(self.inputs) if slot in self.donated)
+        self.function = jax.jit(self._trace, donate_argnums=donated, compiler_options=tiers.options(tier))
 
     def run(self, values: list[Value], floats: list[float], ints: list[int], protected: frozenset[int]) -> tuple[list[Any], Any]:
         """Run on the device's inputs."""
+        if self.tier is tiers.QUICK and tiers.promotes(self.runs):
+            self._compile(tiers.FULL)
+        self.runs += 1
         arrays = [values[slot].array for slot in self.inputs]
         for k, array in enumerate(arrays):
             if type(array) is np.ndarray:
@@ -152,6 +163,7 @@ def compile_program(position: State, live: tuple[int, ...], donatable: tuple[int
                 tuple(s for s in inputs if device_of[s] == target),
                 given,
                 [step for step in steps if device_of[step.slot] == target],
+                jax_device(target).platform,
             )
         )
     data_checks = [

@@ -10,7 +10,6 @@ import numpy as np
 
 from ..core import dtype as dtypes
 from ..core.device import CPU, device, of_jax_device
-from ..core.dtype import dtype
 from ..graph import recorder
 from ..graph.value import aval_of, constant
 from . import layout

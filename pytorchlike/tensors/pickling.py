@@ -65,11 +65,12 @@ def __deepcopy__(self: Tensor, memo: dict) -> Any:
 def __reduce_ex__(self: Tensor, protocol: Any) -> tuple:
     at = self._where()
     parts = (make_storage(self), at.offset, tuple(at.size), tuple(at.stride), self.requires_grad)
-    return _rebuild_tensor, (type(self), *parts), self.__dict__ or None
+    # The class calls itself torch.Tensor, where pickle would not find it: None stands for it.
+    return _rebuild_tensor, (None if type(self) is Tensor else type(self), *parts), self.__dict__ or None
 
 
-def _rebuild_tensor(cls: type, storage: Storage, offset: int, size: tuple, stride: tuple, requires_grad: bool) -> Any:
-    made = on_storage(storage, geometry(size, stride, offset), cls)
+def _rebuild_tensor(cls: type | None, storage: Storage, offset: int, size: tuple, stride: tuple, requires_grad: bool) -> Any:
+    made = on_storage(storage, geometry(size, stride, offset), cls or Tensor)
     return made.requires_grad_() if requires_grad else made
 
 

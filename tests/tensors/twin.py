@@ -54,11 +54,11 @@ def outcome(module: Any, code: Callable | str, values: dict[str, Any]) -> Any:
         warnings.simplefilter("always")
         try:
             names = {k: v(module) if callable(v) else v for k, v in values.items()} | {"torch": module, "np": np}
-            result = plain(eval(code, names) if isinstance(code, str) else code(module))  # noqa: S307 - our own tests' text
+            result = plain(eval(code, names) if isinstance(code, str) else code(module))
         except Exception as error:
             return (type(error).__name__, re.sub(r"\s+didn't match.*", "", str(error), flags=re.S))
     texts = [re.sub(r" ?\(Triggered internally.*", "", str(w.message)) for w in caught if not issubclass(w.category, DeprecationWarning)]
-    return result, [t for t in dict.fromkeys(texts)]
+    return result, list(dict.fromkeys(texts))
 
 
 def same(code: Callable | str, *, warned: bool = False, **values: Any) -> Any:

@@ -6,7 +6,12 @@ import os
 
 import pytest
 
-os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=2")  # a second device to test transfers with
+# A second device to test transfers with; and XLA's short cuts, since the tests run each program once: compiling takes a quarter of the time.
+os.environ.setdefault(
+    "XLA_FLAGS",
+    "--xla_force_host_platform_device_count=2 --xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true "
+    "--xla_cpu_use_fusion_emitters=false",
+)
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import torch as real_torch
@@ -34,3 +39,15 @@ def fresh_state():
     ours.manual_seed(0)
     yield
     ours.graph.flush_all()
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log):
+    """Give a worker all tests of a function and family (they are compiled together), and other tests file by file."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFamily(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            function, bracket, sample = nodeid.partition("[")
+            return function + "[" + sample.partition("-")[0] if bracket and "/test_operators.py" in function else nodeid.partition("::")[0]
+
+    return ByFamily(config, log)

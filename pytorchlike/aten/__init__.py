@@ -6,8 +6,5 @@ import pkgutil
 from ..dispatch import forms
 
 for _module in pkgutil.iter_modules(__path__):
-    try:
-        importlib.import_module(f"{__name__}.{_module.name}")
-    except ImportError as _error:  # TEMPORARY while families are being written
-        print("aten:", _module.name, _error)
+    importlib.import_module(f"{__name__}.{_module.name}")
 forms.install()

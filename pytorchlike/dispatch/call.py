@@ -421,7 +421,7 @@ def call_view_inplace(operator: ViewOperator, tensor: Tensor, arguments: tuple[A
     """The in-place form of a view operator (``x.t_()``): the tensor itself gets the new geometry."""
     viewed = call_view(operator, tensor, arguments)
     base, flags = tensor._base, tensor._flags
-    tensor._value, tensor._geometry, tensor._seen = viewed._value if viewed._seen >= 0 else tensor._value, viewed._geometry, viewed._seen
+    tensor._geometry, tensor._seen = viewed._geometry, viewed._seen
     tensor._base_tensor, tensor._flags, tensor._edge = base, flags, viewed._edge
     return tensor
 

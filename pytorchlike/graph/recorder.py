@@ -26,6 +26,9 @@ __all__ = ["Trace", "flush", "flush_all", "materialise", "raise_data_errors", "r
 #: Inputs with fewer elements than this are not donated: handing over the buffer costs more than it saves.
 SMALLEST_DONATION = 4096
 
+#: Error flags of this many programs wait for somebody to look at numbers; then they are looked at in any case.
+MOST_UNREAD_CHECKS = 100
+
 _root = State(None, None, (), None, None)
 _extend_lock = threading.RLock()
 _traces: weakref.WeakSet[Trace] = weakref.WeakSet()
@@ -149,14 +152,16 @@ def flush(trace: Trace, reason: str) -> None:
         counts = list(map(sys.getrefcount, values))
         live = tuple([s for s, count in enumerate(counts) if count > _DEAD_RESULT and values[s].trace is trace and not values[s].aval.is_meta])
         counters.count_flush(reason, position)
-        if live or trace.sites:
-            donatable = tuple(
-                [s for v, s in trace.inputs.items() if v.aval.numel >= SMALLEST_DONATION and counts[s] == _DEAD_INPUT and _is_ours(v)]
-            )
-            program, protected = position.programs.get((live, donatable)) or _program(position, live, donatable)
-            _run(program, protected, trace, state)
-        if state.trace is trace:
-            state.trace = Trace()
+        try:
+            if live or trace.sites:
+                donatable = tuple(
+                    [s for v, s in trace.inputs.items() if v.aval.numel >= SMALLEST_DONATION and counts[s] == _DEAD_INPUT and _is_ours(v)]
+                )
+                program, protected = position.programs.get((live, donatable)) or _program(position, live, donatable)
+                _run(program, protected, trace, state)
+        finally:  # also after an error (out of memory): what was pending can still be asked for value by value
+            if state.trace is trace:
+                state.trace = Trace()
 
 
 def _is_ours(value: Value) -> bool:
@@ -189,6 +194,8 @@ def _run(program: Program, protected: frozenset[int], trace: Trace, state: Threa
         value.trace = None
     if flags is not None:
         state.checks.append((flags, [(*check, trace.sites.get(slot, "")) for slot, check in program.data_checks]))
+        if len(state.checks) > MOST_UNREAD_CHECKS:
+            raise_data_errors()
 
 
 def materialise(value: Value, reason: str) -> Any:

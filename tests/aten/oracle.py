@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,14 @@ import torch as real_torch
 
 import pytorchlike as ours
 
+from .batch import Outcome, attempt
 from .sample import Sample, T
 
 TOLERANCE = {
     "float32": (2e-5, 2e-6), "float64": (1e-9, 1e-10), "float16": (2e-3, 2e-3), "bfloat16": (2e-2, 2e-2), "complex64": (2e-5, 2e-6),
     "complex128": (1e-9, 1e-10),
 }  # fmt: skip
+WIDE = {"float32": "float64", "complex64": "complex128"}
 
 
 def find(module: Any, path: str) -> Any:
@@ -49,7 +52,7 @@ class Built:
         self.rng = np.random.default_rng(seed)
         self.leaves: list[Any] = []
         self.args = [self._build(a) for a in sample.args]
-        self.kwargs = {k: self._build(v) for k, v in sample.kwargs.items()}
+        self.kwargs = {k: getattr(module, v) if k == "dtype" and isinstance(v, str) else self._build(v) for k, v in sample.kwargs.items()}
 
     def _build(self, spec: Any) -> Any:
         if isinstance(spec, T):
@@ -62,9 +65,14 @@ class Built:
 
     def _tensor(self, spec: T) -> Any:
         array = _array(spec, self.dtype, self.rng)
-        kind = getattr(self.module, spec.dtype or self.dtype)
-        wide = array.astype(np.complex128 if np.iscomplexobj(array) else np.float64 if array.dtype.kind == "f" else array.dtype)
-        tensor = self.module.from_numpy(np.array(wide)).to(kind).clone()
+        name = spec.dtype or self.dtype
+        if spec.dtype is not None and self.with_grad:
+            name = WIDE.get(name, name)
+        kind = getattr(self.module, name)
+        if name == "bfloat16":
+            tensor = self.module.from_numpy(np.array(array, np.float64)).to(kind)
+        else:
+            tensor = self.module.from_numpy(_as_numpy(array, name))
         if spec.transposed:
             tensor = tensor.transpose(-1, -2).contiguous().transpose(-1, -2)
         floating = kind.is_floating_point or kind.is_complex
@@ -76,6 +84,12 @@ class Built:
     def tensors(self) -> list[Any]:
         """All tensors among the arguments."""
         return [a for a in flatten([self.args, list(self.kwargs.values())]) if hasattr(a, "detach")]
+
+
+def _as_numpy(array: np.ndarray, name: str) -> np.ndarray:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # values beyond a dtype's range are meant
+        return np.array(array).astype(getattr(np, name + "_" if name == "bool" else name))
 
 
 def flatten(result: Any) -> list[Any]:
@@ -90,18 +104,27 @@ def flatten(result: Any) -> list[Any]:
 def to_numpy(tensor: Any) -> np.ndarray:
     """A tensor's elements (bfloat16 as float32)."""
     tensor = tensor.detach()
+    if isinstance(tensor, ours.Tensor):
+        array = np.asarray(tensor.resolve_array() if hasattr(tensor, "resolve_array") else _elements(tensor))
+        return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
     if str(tensor.dtype).endswith("bfloat16"):
         tensor = tensor.float()
-    return np.array(tensor.numpy())
+    return np.array(tensor.resolve_conj().resolve_neg().numpy())
 
 
-def compare(mine: Any, theirs: Any, tolerance: tuple[float, float] | None, what: str) -> None:
-    """Assert that two results agree in structure, dtype, shape and values."""
+def _elements(tensor: Any) -> Any:
+    if str(tensor.dtype).endswith("bfloat16"):
+        tensor = tensor.float()
+    return tensor.numpy()
+
+
+def compare(mine: Any, theirs: Any, tolerance: tuple[float, float] | None, what: str, strides: bool = False) -> None:
+    """Assert that two results agree in structure, dtype, shape, values and (if asked) strides."""
     mine, theirs = flatten(mine), flatten(theirs)
     assert len(mine) == len(theirs), f"{what}: {len(mine)} results, torch has {len(theirs)}"
     for m, t in zip(mine, theirs, strict=True):
         if not isinstance(t, real_torch.Tensor):
-            assert m == t or (m != m and t != t), f"{what}: {m!r}, torch {t!r}"
+            assert str(m) == str(t) or m == t, f"{what}: {m!r}, torch {t!r}"
             continue
         assert isinstance(m, ours.Tensor), f"{what}: not a tensor: {m!r}"
         assert str(m.dtype) == str(t.dtype), f"{what}: {m.dtype}, torch {t.dtype}"
@@ -109,6 +132,17 @@ def compare(mine: Any, theirs: Any, tolerance: tuple[float, float] | None, what:
         name = str(t.dtype).removeprefix("torch.")
         rtol, atol = tolerance or TOLERANCE.get(name, (0, 0))
         np.testing.assert_allclose(to_numpy(m), to_numpy(t), rtol=rtol, atol=atol, equal_nan=True, err_msg=what)
+        if strides and t.numel() > 1:
+            assert m.stride() == t.stride(), f"{what}: strides {m.stride()}, torch {t.stride()}"
+
+
+def compare_outcomes(mine: Outcome, theirs: Outcome, tolerance: tuple[float, float] | None, what: str) -> None:
+    """Assert that both gave equal results, or that both raised an error of the same type."""
+    if theirs.error is not None:
+        assert mine.error is not None, f"{what}: torch raises {theirs.error!r}"
+        assert isinstance(mine.error, (type(theirs.error), NotImplementedError)), f"{what}: {mine.error!r}, torch {theirs.error!r}"
+        return
+    compare(mine.get(), theirs.value, tolerance, what)
 
 
 def call(module: Any, sample: Sample, built: Built) -> Any:
@@ -131,3 +165,65 @@ def weights(module: Any, results: list[Any], seed: int) -> list[Any]:
             array = array + 1j * rng.uniform(-1, 1, tuple(r.shape))
         found.append(module.from_numpy(np.array(array)).to(r.dtype))
     return found
+
+
+# ---------------------------------------------------------------------------------------------------------------- jobs
+def run_forward(module: Any, sample: Sample, dtype: str) -> Any:
+    """The function's results."""
+    return call(module, sample, Built(module, sample, dtype, False))
+
+
+def run_gradients(module: Any, sample: Sample, dtype: str) -> Any:
+    """(first gradients, second gradients), each None where there is nothing to differentiate; in double precision."""
+    built = Built(module, sample, WIDE.get(dtype, dtype), True)
+    results = differentiable(call(module, sample, built))
+    if not results or not built.leaves:
+        return None, None
+    first = module.autograd.grad(
+        results, built.leaves, weights(module, results, 1), create_graph=sample.gradgrad, allow_unused=True, materialize_grads=True
+    )
+    again = differentiable(first) if sample.gradgrad else []
+    if not again:
+        return first, None
+    return first, module.autograd.grad(again, built.leaves, weights(module, again, 2), allow_unused=True, materialize_grads=True)
+
+
+def run_forms(module: Any, sample: Sample, dtype: str) -> dict[str, Outcome]:
+    """The outcomes of the method and of the in-place method, of those that torch has."""
+    name, found = sample.path, {}
+
+    def method(attribute: str) -> Any:
+        built = Built(module, sample, dtype, False)
+        return built.args[0], getattr(built.args[0], attribute)(*built.args[1:], **built.kwargs)
+
+    def inplace() -> Any:
+        target, result = method(name + "_")
+        assert result is target, "an in-place method returns its tensor"
+        return target
+
+    if hasattr(real_torch.Tensor, name):
+        found[f"Tensor.{name}"] = attempt(lambda: method(name)[1])
+    if hasattr(real_torch.Tensor, name + "_"):
+        found[f"Tensor.{name}_"] = attempt(inplace)
+    return found
+
+
+def run_out(module: Any, sample: Sample, dtype: str) -> dict[str, Outcome]:
+    """The outcomes of calls with ``out=``: an empty one, one of the right shape, one that cannot hold the result, one with a gradient."""
+    results = flatten(run_forward(module, sample, dtype))
+    several = len(results) > 1
+
+    def into(make: Any, with_grad: bool = False) -> Any:
+        built = Built(module, sample, dtype, with_grad)
+        targets = [make(r) for r in results]
+        result = find(module, sample.path)(*built.args, **built.kwargs, out=tuple(targets) if several else targets[0])
+        assert all(r is t for r, t in zip(flatten(result), targets, strict=True)), "the result is the tensor that was passed"
+        return targets
+
+    return {
+        "empty out": attempt(into, lambda r: module.empty(0, dtype=r.dtype)),
+        "out": attempt(into, lambda r: module.ones(tuple(r.shape), dtype=r.dtype)),
+        "strided out": attempt(into, lambda r: module.ones((*r.shape, 2), dtype=r.dtype)[..., 0]),
+        "bool out": attempt(into, lambda r: module.ones(tuple(r.shape), dtype=module.bool)),
+        "out and a gradient": attempt(into, lambda r: module.ones(tuple(r.shape), dtype=r.dtype), True),
+    }

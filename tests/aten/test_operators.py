@@ -11,8 +11,8 @@ import torch as real_torch
 import pytorchlike as ours
 
 from . import oracle
-from .oracle import Built
-from .sample import Sample
+from .batch import Outcome, attempt, run_all
+from .sample import Sample, T
 
 CASES = []
 for _module in pkgutil.iter_modules(__import__("tests.aten", fromlist=["aten"]).__path__):
@@ -21,81 +21,111 @@ for _module in pkgutil.iter_modules(__import__("tests.aten", fromlist=["aten"]).
             for _dtype in _sample.dtypes:
                 CASES.append(pytest.param(_sample, _dtype, id=f"{_module.name.removeprefix('samples_')}-{_sample.path}-{_k}-{_dtype}"))
 
+JOBS = {"test_forward": oracle.run_forward, "test_gradients": oracle.run_gradients, "test_forms": oracle.run_forms, "test_out": oracle.run_out}
+
+
+def family_of(item: pytest.Item) -> str:
+    """The family a test's sample belongs to."""
+    return item.callspec.id.partition("-")[0]  # type: ignore[attr-defined]
+
+
+@pytest.fixture(scope="session")
+def batches() -> dict[tuple[str, str], dict[str, Outcome]]:
+    """(test function, family) -> what its jobs came to."""
+    return {}
+
+
+@pytest.fixture
+def outcome(request: pytest.FixtureRequest, batches: dict) -> Outcome:
+    """What this test's job came to, run together with those of the family's other selected tests."""
+    function, family = request.node.originalname, family_of(request.node)
+    if (function, family) not in batches:
+        members = [i for i in request.session.items if i.fspath == request.node.fspath and i.originalname == function and family_of(i) == family]
+        batches.clear()  # the families come one after the other
+        jobs = [(i.callspec.id, JOBS[function], (i.callspec.params["sample"], i.callspec.params["dtype"])) for i in members]
+        batches[function, family] = run_all(jobs)
+    return batches[function, family].pop(request.node.callspec.id)
+
 
 @pytest.mark.parametrize(("sample", "dtype"), CASES)
-def test_forward(sample: Sample, dtype: str) -> None:
+def test_forward(sample: Sample, dtype: str, outcome: Outcome) -> None:
     """Values, dtype, shape and strides."""
-    theirs = oracle.call(real_torch, sample, Built(real_torch, sample, dtype, False))
-    mine = oracle.call(ours, sample, Built(ours, sample, dtype, False))
-    oracle.compare(mine, theirs, sample.tolerance, sample.path)
-    for m, t in zip(oracle.flatten(mine), oracle.flatten(theirs), strict=True):
-        if isinstance(t, real_torch.Tensor) and t.numel() > 1:
-            assert m.stride() == t.stride(), f"{sample.path}: strides {m.stride()}, torch {t.stride()}"
+    theirs = oracle.run_forward(real_torch, sample, dtype)
+    oracle.compare(outcome.get(), theirs, sample.tolerance, sample.path, strides=True)
 
 
-GRAD_CASES = [c for c in CASES if c.values[0].grad and c.values[1] in ("float32", "float64", "complex64", "complex128")]
+GRAD_CASES = [
+    c
+    for c in CASES
+    if c.values[0].grad and (c.values[1] in ("float64", "complex128") or oracle.WIDE.get(c.values[1], "none") not in (*c.values[0].dtypes, "none"))
+]
 
 
 @pytest.mark.parametrize(("sample", "dtype"), GRAD_CASES)
-def test_gradients(sample: Sample, dtype: str) -> None:
+def test_gradients(sample: Sample, dtype: str, outcome: Outcome) -> None:
     """First gradients, and (where the sample asks for them) gradients of gradients, in double precision."""
-    wide = {"float32": "float64", "complex64": "complex128"}.get(dtype, dtype)
-    found = []
-    for module in (real_torch, ours):
-        built = Built(module, sample, wide, True)
-        results = oracle.differentiable(oracle.call(module, sample, built))
-        if not results or not built.leaves:
-            found.append(None)
-            continue
-        first = module.autograd.grad(
-            results, built.leaves, oracle.weights(module, results, 1), create_graph=sample.gradgrad, allow_unused=True, materialize_grads=True
-        )
-        second = None
-        again = oracle.differentiable(first) if sample.gradgrad else []
-        if again:
-            second = module.autograd.grad(again, built.leaves, oracle.weights(module, again, 2), allow_unused=True, materialize_grads=True)
-        found.append((first, second))
-    theirs, mine = found
-    if theirs is None:
-        assert mine is None, f"{sample.path}: a gradient where torch has none"
+    first, second = oracle.run_gradients(real_torch, sample, dtype)
+    my_first, my_second = outcome.get()
+    if first is None:
+        assert my_first is None, f"{sample.path}: a gradient where torch has none"
         return
-    assert mine is not None, f"{sample.path}: no gradient"
-    oracle.compare(mine[0], theirs[0], sample.tolerance, f"{sample.path}: gradient")
-    if theirs[1] is not None:
-        assert mine[1] is not None or all(not g.any() for g in theirs[1]), f"{sample.path}: no second gradient"
-        if mine[1] is not None:
-            oracle.compare(mine[1], theirs[1], sample.tolerance, f"{sample.path}: second gradient")
+    assert my_first is not None, f"{sample.path}: no gradient"
+    oracle.compare(my_first, first, sample.tolerance, f"{sample.path}: gradient")
+    if second is not None:
+        assert my_second is not None or all(not g.any() for g in second), f"{sample.path}: no second gradient"
+        if my_second is not None:
+            oracle.compare(my_second, second, sample.tolerance, f"{sample.path}: second gradient")
 
 
-FORM_CASES = [c for c in CASES if c.values[1] == c.values[0].dtypes[0] and "." not in c.values[0].path]
+def _has_forms(sample: Sample) -> bool:
+    name = sample.path
+    return bool(sample.args) and isinstance(sample.args[0], T) and (hasattr(real_torch.Tensor, name) or hasattr(real_torch.Tensor, name + "_"))
+
+
+FORM_CASES = [c for c in CASES if c.values[1] == c.values[0].dtypes[0] and _has_forms(c.values[0])]
 
 
 @pytest.mark.parametrize(("sample", "dtype"), FORM_CASES)
-def test_forms(sample: Sample, dtype: str, executor: str) -> None:
-    """The method, the in-place method and ``out=`` give what the function gives, wherever torch has them."""
-    first = next(iter(Built(real_torch, sample, dtype, False).args), None)
-    name = sample.path
-    if not isinstance(first, real_torch.Tensor):
-        pytest.skip("no tensor in front: there is no method")
-    if hasattr(real_torch.Tensor, name):
-        _compare_call(sample, dtype, lambda module, built: getattr(built.args[0], name)(*built.args[1:], **built.kwargs), f"Tensor.{name}")
-    if hasattr(real_torch.Tensor, name + "_"):
-
-        def inplace(module, built):
-            target = built.args[0]
-            result = getattr(target, name + "_")(*built.args[1:], **built.kwargs)
-            assert result is target
-            return target
-
-        _compare_call(sample, dtype, inplace, f"Tensor.{name}_")
+def test_forms(sample: Sample, dtype: str, outcome: Outcome) -> None:
+    """The method and the in-place method give what the function gives, or fail as in torch, wherever torch has them."""
+    mine = outcome.get()
+    for what, theirs in oracle.run_forms(real_torch, sample, dtype).items():
+        oracle.compare_outcomes(mine[what], theirs, sample.tolerance, what)
 
 
-def _compare_call(sample: Sample, dtype: str, call, what: str) -> None:
-    """The same call on both, which may fail in torch: then it has to fail here, with the same type of error."""
-    try:
-        theirs = call(real_torch, Built(real_torch, sample, dtype, False))
-    except Exception as error:
-        with pytest.raises((type(error), NotImplementedError)):
-            call(ours, Built(ours, sample, dtype, False))
-        return
-    oracle.compare(call(ours, Built(ours, sample, dtype, False)), theirs, sample.tolerance, what)
+def _first_of_each_path(cases: list) -> list:
+    return list({c.values[0].path: c for c in reversed(cases)}.values())[::-1]
+
+
+def _takes_out(sample: Sample, dtype: str) -> bool:
+    text = attempt(lambda: oracle.find(real_torch, sample.path).__doc__ or "").value or ""
+    return "out=None" in text or "out:" in text
+
+
+OUT_CASES = [c for c in _first_of_each_path(CASES) if _takes_out(*c.values)]
+
+
+@pytest.mark.parametrize(("sample", "dtype"), OUT_CASES)
+def test_out(sample: Sample, dtype: str, outcome: Outcome) -> None:
+    """``out=`` holds the result and is returned; an empty one is resized; the wrong dtype and gradients are refused."""
+    theirs = oracle.run_out(real_torch, sample, dtype)
+    if isinstance(theirs["empty out"].error, TypeError):
+        pytest.skip("torch has no out= here")
+    mine = outcome.get()
+    for what in theirs:
+        oracle.compare_outcomes(mine[what], theirs[what], sample.tolerance, f"{sample.path}: {what}")
+
+
+@pytest.mark.parametrize(("sample", "dtype"), _first_of_each_path(CASES))
+def test_immediate(sample: Sample, dtype: str) -> None:
+    """The immediate executor gives the same results, forms included."""
+    from pytorchlike.graph import executors
+
+    theirs = attempt(oracle.run_forward, real_torch, sample, dtype)
+    with executors.immediate():
+        mine = attempt(oracle.run_forward, ours, sample, dtype)
+        oracle.compare_outcomes(mine, theirs, sample.tolerance, sample.path)
+        if _has_forms(sample):
+            mine_forms = oracle.run_forms(ours, sample, dtype)
+            for what, outcome in oracle.run_forms(real_torch, sample, dtype).items():
+                oracle.compare_outcomes(mine_forms[what], outcome, sample.tolerance, what)

@@ -237,3 +237,34 @@ def test_meta_tensors_are_inferred_never_run() -> None:
     assert b.shape == (3, 5) and b.device.type == "meta"
     with pytest.raises((NotImplementedError, RuntimeError)):
         b.tolist()
+
+
+def test_an_error_while_running_does_not_poison_what_follows(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pytorchlike.graph import lower
+
+    x = leaf(3)
+    x.sum().item()
+    y = x + 41
+
+    def fail(*args: object) -> None:
+        raise MemoryError("no memory")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(lower.Program, "run", fail)
+        with pytest.raises(MemoryError):
+            y.tolist()
+    z = x * 2
+    np.testing.assert_allclose(z.tolist(), np.asarray(x.tolist()) * 2)
+    np.testing.assert_allclose(y.tolist(), np.asarray(x.tolist()) + 41, rtol=1e-6)
+
+
+def test_a_program_is_promoted_after_its_first_runs() -> None:
+    from pytorchlike.graph import tiers
+
+    x = leaf(7)
+    x.sum().item()
+    counters.reset_counters()
+    for _ in range(tiers.QUICK_RUNS + 1):
+        (x * 1.5 - 0.25).tolist()
+    (program,) = counters.compilations
+    assert program.parts[0].tier == tiers.FULL and program.runs == tiers.QUICK_RUNS + 1

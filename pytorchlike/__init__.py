@@ -9,13 +9,13 @@ from math import e, inf, nan, pi
 
 from . import aten as _aten
 from . import graph
+from ._ops import ops
 from .alias import install_as_torch
-from .aten.copy import MEMORY_FORMATS as _memory_formats
-from .aten.copy import memory_format
 from .aten.constructors import (
     as_tensor,
     asarray,
     can_cast,
+    from_dlpack,
     from_numpy,
     frombuffer,
     get_default_device,
@@ -32,6 +32,20 @@ from .aten.constructors import (
     set_default_device,
     set_default_dtype,
     tensor,
+    typename,
+)
+from .aten.copy import MEMORY_FORMATS as _memory_formats
+from .aten.copy import memory_format
+from .aten.legacy import LEGACY_TYPES as _legacy_types
+from .backends.cpu import get_num_interop_threads, get_num_threads, set_num_interop_threads, set_num_threads
+from .backends.numerics import (
+    are_deterministic_algorithms_enabled,
+    get_deterministic_debug_mode,
+    get_float32_matmul_precision,
+    is_deterministic_algorithms_warn_only_enabled,
+    set_deterministic_debug_mode,
+    set_float32_matmul_precision,
+    use_deterministic_algorithms,
 )
 from .core.device import device
 from .core.dtype import (
@@ -68,20 +82,21 @@ from .core.dtype import int64 as long
 from .core.layouts import layout, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
 from .core.size import Size
 from .core.typeinfo import finfo, iinfo
-from ._ops import ops
 from .dispatch import modes as _modes
 from .dispatch.namespaces import operator_namespace as _operator_namespace
-from .tensors.generator import Generator
 from .tensors import representation as _representation
+from .tensors.generator import Generator
 from .tensors.printing import set_printoptions
+from .tensors.storages import TypedStorage, UntypedStorage
 from .tensors.tensor import Tensor
-from .backends.cpu import get_num_interop_threads, get_num_threads, set_num_interop_threads, set_num_threads
 from .version import __version__
 
 from . import autograd  # isort: skip
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
-from .autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
+from .autograd.grad_mode import is_autocast_enabled, is_grad_enabled, is_inference, is_inference_mode_enabled
 from .random import default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+
+globals().update({name: found for name, found in _legacy_types.items() if "." not in name})  # FloatTensor and the like
 
 contiguous_format, channels_last, channels_last_3d, preserve_format = _memory_formats.values()
 

@@ -1,6 +1,6 @@
 """torch.fft: the operators of this namespace."""
 
-from . import aten as _aten
+from . import aten as _aten  # noqa: F401 - declares the operators
 from .dispatch.namespaces import operator_namespace
 
 __getattr__, __dir__ = operator_namespace(__name__, "fft")

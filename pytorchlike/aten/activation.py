@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -321,7 +322,7 @@ def _(g, self, lambd):
     return jnp.where(_within(self, lambd), 0, g)
 
 
-_KERNELS = {
+_KERNELS: dict[Any, tuple[Any, ...]] = {
     threshold: ("threshold_cpu", INTEGRAL, FLOATING),
     leaky_relu: ("leaky_relu_cpu", FLOATING),
     elu: ("elu_cpu", FLOATING),
@@ -340,8 +341,8 @@ _KERNELS = {
 }
 
 
-for _operator, (_kernel, *_categories) in _KERNELS.items():
-    supports(_operator, _kernel, *_categories, tensors=("self",))
+for _operator, _supported in _KERNELS.items():
+    supports(_operator, *_supported, tensors=("self",))
 
 
 @softshrink.check

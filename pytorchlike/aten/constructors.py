@@ -22,7 +22,7 @@ from .copy import to
 __all__ = [
     "as_tensor", "asarray", "can_cast", "from_dlpack", "from_numpy", "frombuffer", "get_default_device", "get_default_dtype", "is_complex", "is_floating_point",
     "is_nonzero", "is_storage", "is_tensor", "numel", "promote_types", "result_type", "scalar_tensor", "set_default_device", "set_default_dtype",
-    "tensor",
+    "tensor", "typename",
 ]  # fmt: skip
 
 
@@ -96,6 +96,15 @@ def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, r
 def scalar_tensor(s: Any, *, dtype: dtype | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A 0-d tensor of a number; its dtype is the default one."""
     return tensor(s, dtype=dtype or settings.default_dtype(), device=device, requires_grad=requires_grad)
+
+
+def typename(obj: Any, /) -> str:
+    """The old type name of a tensor, the full name of a class, a function or of the class of anything else."""
+    if isinstance(obj, Tensor):
+        return obj.type()
+    named = obj if hasattr(obj, "__qualname__") or hasattr(obj, "__name__") else type(obj)
+    module, name = getattr(named, "__module__", None) or "", getattr(named, "__qualname__", None) or named.__name__
+    return name if module in ("", "builtins") else f"{module.replace('pytorchlike', 'torch', 1)}.{name}"
 
 
 def is_tensor(obj: Any) -> bool:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import functools
+import math
 
-from ..core.dtype import bool_
+import jax.numpy as jnp
+
+from ..core.dtype import FLOATING, bool_
 from ..dispatch.call import general_inplace
-from ..dispatch.registry import FUNCTION, composite
+from ..dispatch.registry import FUNCTION, composite, op
 from .activation import celu, elu, hardsigmoid, hardswish, hardtanh, leaky_relu, mish, relu, selu, silu
 from .activation import threshold as threshold_operator
+from .elementwise import beside, not_implemented, rounded_once, supports
+from .random import rrelu_noise
 
 _functional = functools.partial(composite, forms=FUNCTION, namespaces=("nn.functional",))
 
@@ -151,3 +156,75 @@ def hardtanh_(input, min_val, max_val):
 def threshold_(input, threshold, value):
     """`threshold` in place."""
     return general_inplace(threshold_operator, (input, threshold, value))
+
+
+# ---------------------------------------------------------------------- slopes drawn in training
+_BOUNDS = "float lower=0.125, float upper=0.3333333333333333"
+
+
+@op("rrelu_with_noise(Tensor self, Tensor noise) -> Tensor", forms=FUNCTION, namespaces=())
+def rrelu_with_noise(self, noise):
+    """Elements times their slopes, which are 1 for positive ones."""
+    return self * noise
+
+
+@rrelu_with_noise.grad("self")
+def _(g, noise):
+    return g * noise
+
+
+@rrelu_with_noise.check
+def _(self, noise):
+    if self.dtype not in (jnp.float32, jnp.float64):
+        raise not_implemented("rrelu_with_noise_out_cpu", self)
+
+
+@op("rrelu_with_noise.eval(Tensor self, Scalar slope) -> Tensor", forms=FUNCTION, namespaces=())
+@rounded_once
+def rrelu_with_mean(self, slope):
+    """`leaky_relu` under the name that torch's node has here."""
+    return jnp.where(self > 0, self, self * beside(slope, self))
+
+
+@rrelu_with_mean.grad("self")
+@rounded_once
+def _(g, self, slope):
+    return jnp.where(self > 0, g, g * beside(slope, g))
+
+
+supports(rrelu_with_mean, "leaky_relu_cpu", FLOATING, tensors=("self",))
+
+
+def _randomized(input, lower, upper, training, inplace, generator=None):
+    """`leaky_relu` whose slopes are drawn in training, and the middle of the range otherwise."""
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if not math.isfinite(bound):
+            raise RuntimeError(f"rrelu: {name} bound must be finite, got {bound}")
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+    if not training:
+        return _run(rrelu_with_mean, inplace, input, (lower + upper) / 2)
+    noise = rrelu_noise(input, lower, upper, generator) if input.is_floating_point() else input
+    return _run(rrelu_with_noise, inplace, input, noise)
+
+
+@composite(f"rrelu(Tensor self, {_BOUNDS}, bool training=False, Generator? generator=None) -> Tensor", forms=FUNCTION)
+def rrelu(self, lower, upper, training, generator):
+    """Negative elements times a slope, drawn for each one in training."""
+    return _randomized(self, lower, upper, training, False, generator)
+
+
+@composite(
+    f"rrelu_(Tensor(a!) self, {_BOUNDS}, bool training=False, Generator? generator=None) -> Tensor(a!)",
+    forms=FUNCTION,
+    namespaces=("", "nn.functional"),
+)
+def rrelu_(self, lower, upper, training, generator):
+    """`rrelu` in place."""
+    return _randomized(self, lower, upper, training, True, generator)
+
+
+@_functional(f"rrelu.functional(Tensor input, {_BOUNDS}, bool training=False, bool inplace=False) -> Tensor")
+def rrelu_functional(input, lower, upper, training, inplace):
+    """Negative elements times a slope, drawn for each one in training."""
+    return _randomized(input, lower, upper, training, inplace)

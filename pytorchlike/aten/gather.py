@@ -26,14 +26,17 @@ def outside(index, size: int, negative: bool = False):
 
 
 def type_name(array) -> str:
+    """torch's C++ name of an array's dtype, as its errors give it."""
     return scalar_type_name(from_numpy(array.dtype))
 
 
 def is_index(array, *names: str) -> bool:
+    """Whether an array has one of these dtypes: those that may index, where none is named."""
     return array.dtype.name in (names or ("int32", "int64"))
 
 
 def size_along(array, dim: int) -> int:
+    """The size along a dimension; 1 for a 0-d array."""
     return array.shape[wrap_dim(dim, array.ndim)] if array.ndim else 1
 
 
@@ -151,6 +154,7 @@ def _check_scatter(self, dim, index, source=None) -> None:
 
 
 def check_value(self, value) -> None:
+    """Refuse a complex number that is to be written into a real tensor."""
     if jnp.issubdtype(getattr(value, "dtype", type(value)), jnp.complexfloating) and not jnp.issubdtype(self.dtype, jnp.complexfloating):
         raise RuntimeError(f"value cannot be converted to type {C_NAMES.get(self.dtype.name, self.dtype.name)} without overflow")
 

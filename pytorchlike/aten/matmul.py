@@ -126,7 +126,7 @@ def _(self, mat2):
     for name, x in (("self", self), ("mat2", mat2)):
         if x.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix")
-    _check_inner(*self.shape, mat2)
+    _check_inner(self.shape[0], self.shape[1], mat2)
     _check_same_dtype_mm(self, mat2)
 
 
@@ -425,7 +425,7 @@ def _check_addmm(self, mat1, mat2) -> None:
     for name, x in (("mat1", mat1), ("mat2", mat2)):
         if x.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {x.ndim}-D tensor")
-    _check_inner(*mat1.shape, mat2)
+    _check_inner(mat1.shape[0], mat1.shape[1], mat2)
     check_expandable(self.shape, (mat1.shape[0], mat2.shape[1]))
     if self.dtype != mat2.dtype:
         raise RuntimeError(f"self and mat2 must have the same dtype, but got {scalar_type(self.dtype)} and {scalar_type(mat2.dtype)}")

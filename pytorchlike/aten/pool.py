@@ -270,6 +270,7 @@ def _sum(x, windows: Windows):
 
 
 def average_of(x, windows: Windows, count_include_pad: bool = True, divisor_override: int | None = None):
+    """The mean of every window; ``count_include_pad`` counts the padding in, ``divisor_override`` divides by another number."""
     divisor, dtype = _divisor(windows, count_include_pad, divisor_override), x.dtype
     wide = widened(x)
     total: Any = 0
@@ -285,6 +286,7 @@ def average_of(x, windows: Windows, count_include_pad: bool = True, divisor_over
 
 
 def average_gradient(g, input, windows: Windows, count_include_pad: bool = True, divisor_override: int | None = None):
+    """The gradient of `average_of`: every window's share added up in the input's shape."""
     wide = widened(g)
     share = wide / jnp.asarray(_divisor(windows, count_include_pad, divisor_override), wide.dtype)
     if windows.is_tiling:

@@ -197,7 +197,7 @@ def trace(self):
 
 @trace.grad("self")
 def _(g, self_meta):
-    return jnp.where(jnp.eye(*self_meta.shape, dtype=bool), g, 0)
+    return jnp.where(jnp.eye(self_meta.shape[0], self_meta.shape[1], dtype=bool), g, 0)
 
 
 @trace.check

@@ -52,7 +52,8 @@ def searchsorted(sorted_sequence, self, out_int32, right, side, sorter):
     """Where values would be inserted into an ascending sequence, or into the matching lane of several."""
     if sorter is not None:
         sorted_sequence = jnp.take_along_axis(sorted_sequence, sorter, -1)
-    found = insertion_places(*_same_kind(sorted_sequence, self), right or side == "right")
+    ordered, values = _same_kind(sorted_sequence, self)
+    found = insertion_places(ordered, values, right or side == "right")
     return found.astype(np.int32 if out_int32 else np.int64)
 
 

@@ -119,7 +119,8 @@ def _picked(values, indices, place, axis: int, keepdim: bool):
 def kthvalue(self, k, dim, keepdim):
     """The ``k``-th smallest element along a dimension, counted from 1, and its index."""
     axis = wrap_dim(dim, self.ndim)
-    return _picked(*sorted_pairs(self, axis), k - 1, axis, keepdim)
+    values, indices = sorted_pairs(self, axis)
+    return _picked(values, indices, k - 1, axis, keepdim)
 
 
 @kthvalue.grad("self")

@@ -20,7 +20,7 @@ from ..tensors import layout as memory_layout
 from ..tensors import pickling  # noqa: F401 - installs deepcopy and pickle
 from ..tensors.geometry import geometry
 from ..tensors.storages import TypedStorage, UntypedStorage, grow
-from ..tensors.tensor import Tensor, make_storage, tensor_method
+from ..tensors.tensor import Tensor, make_storage, tensor_method, tensor_property
 from .legacy import OPTION_NAMES
 
 __all__: list[str] = []
@@ -31,8 +31,7 @@ def _warn_0d(name: str, advice: str) -> None:
     warnings.warn(f"Tensor.{name} is deprecated on 0-D tensors. {advice}", UserWarning, stacklevel=3)
 
 
-@tensor_method
-@property
+@tensor_property
 def T(self: Tensor) -> Tensor:
     """The dimensions in reverse order; a view."""
     if self.ndim == 0:
@@ -48,8 +47,7 @@ def T(self: Tensor) -> Tensor:
     return lookup("numpy_T")(self)
 
 
-@tensor_method
-@property
+@tensor_property
 def mT(self: Tensor) -> Tensor:
     """The last two dimensions swapped; a view."""
     if self.ndim == 0:
@@ -62,8 +60,7 @@ def _adjoint(self: Tensor) -> Tensor:
     return (self.conj() if self.is_complex() else self).transpose(-2, -1)  # type: ignore[attr-defined]
 
 
-@tensor_method
-@property
+@tensor_property
 def H(self: Tensor) -> Tensor:
     """A matrix transposed and conjugated (a view unless it is complex)."""
     if self.ndim == 0:
@@ -75,8 +72,7 @@ def H(self: Tensor) -> Tensor:
     return _adjoint(self)
 
 
-@tensor_method
-@property
+@tensor_property
 def mH(self: Tensor) -> Tensor:
     """Matrices transposed and conjugated (a view unless they are complex)."""
     if self.ndim == 0:
@@ -292,22 +288,19 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
 
 
 # ---------------------------------------------------------------------------------------------------------------- attributes
-@tensor_method
-@property
+@tensor_property
 def layout(self: Tensor) -> layout_type:
     """How the elements are kept: always ``torch.strided``."""
     return strided
 
 
-@tensor_method
-@property
+@tensor_property
 def name(self: Tensor) -> None:
     """Kept for old code: None."""
     return None
 
 
-@tensor_method
-@property
+@tensor_property
 def __cuda_array_interface__(self: Tensor) -> dict[str, Any]:
     if not self.is_cuda:
         raise AttributeError(
@@ -321,7 +314,7 @@ def __cuda_array_interface__(self: Tensor) -> dict[str, Any]:
         )
     from ..tensors.convert import to_jax
 
-    return to_jax(self).__cuda_array_interface__
+    return getattr(to_jax(self), "__cuda_array_interface__")
 
 
 @tensor_method

@@ -52,7 +52,15 @@ def backward(self: Tensor, gradient: Any = None, retain_graph: bool | None = Non
 
 def backward_of(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None,
                 grad_variables: Any = None) -> None:  # fmt: skip
-    """``torch.autograd.backward``: like `backward`, for one tensor or a sequence of them."""
+    """``torch.autograd.backward``: like `backward`, for one tensor or a sequence of them.
+
+    Args:
+        tensors: where to start, the roots.
+        grad_tensors: a gradient for each of them (None for scalars); ``grad_variables`` is its old name.
+
+    Raises:
+        RuntimeError: ``inputs`` is empty, another number of gradients than of tensors; what `backward` raises.
+    """
     tensors = (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
     grad_tensors = grad_variables if grad_tensors is None else grad_tensors
     given = _as_tuple(grad_tensors, len(tensors))
@@ -217,9 +225,9 @@ def run_backward(roots: list[tuple[Edge, Any]], *, keep: bool, create_graph: boo
                 _accumulate(node, grads[0], create_graph)
                 continue
             results = _run_node(node, grads, keep, create_graph)
-            for edge, gradient in zip(node.edges, results):
-                if edge is not None and edge[0] in pending:
-                    _arrive(arrived, queue, awaited, edge, gradient, create_graph)
+            for target, gradient in zip(node.edges, results):
+                if target is not None and target[0] in pending:
+                    _arrive(arrived, queue, awaited, target, gradient, create_graph)
         return _deliver(inputs, captured, accumulate, create_graph)
     finally:
         state.grad_enabled = previous
@@ -311,7 +319,11 @@ _ADD = Differentiable("add", lambda a, b: a + b)
 
 
 def _run_node(node: Node, grads: list[Any], keep: bool, create_graph: bool) -> Sequence[Any]:
-    """Run one node's derivative: a gradient (or None) for each of its edges."""
+    """Run one node's derivative: a gradient (or None) for each of its edges.
+
+    Args:
+        keep: leave what the node saved in place, for another pass.
+    """
     run = getattr(type(node), "run", None)
     if run is not None:
         results = run(node, [g if g is None or create_graph else make_tensor(g) for g in grads], create_graph, keep)
@@ -390,11 +402,12 @@ def _before(node: Node, grads: list[Any]) -> list[Any]:
     as_tensors = [g if g is None or isinstance(g, Tensor) else make_tensor(g) for g in grads]
     for number, own in hooks.tensor.items():
         for hook in list(own.values()):
-            if as_tensors[number] is None:
+            gradient = as_tensors[number]
+            if gradient is None:
                 break
-            changed = hook(as_tensors[number])
+            changed = hook(gradient)
             if changed is not None:
-                as_tensors[number] = _checked(changed, as_tensors[number])
+                as_tensors[number] = _checked(changed, gradient)
     for hook in list(hooks.pre.values()):
         changed = hook(tuple(as_tensors))
         if changed is not None:

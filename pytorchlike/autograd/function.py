@@ -89,7 +89,17 @@ class FunctionNode(Node):
         return self._output_avals[number]
 
     def run(self, grads: list[Any], create_graph: bool, keep: bool) -> list[Any]:
-        """Call the user's ``backward``; a gradient for each input of ``forward``."""
+        """Call the user's ``backward``; a gradient for each input of ``forward``.
+
+        Args:
+            grads: what arrived for the outputs, tensors or None.
+            create_graph: record the operators that ``backward`` calls.
+            keep: leave the saved tensors in place, for another pass.
+
+        Raises:
+            RuntimeError: another number of gradients than of inputs, or one of the wrong shape; torch's texts.
+            TypeError: something else than a tensor or None was returned.
+        """
         if self.materialize_grads:
             grads = [_zeros(aval) if g is None and aval.differentiable else g for g, aval in zip(grads, self._output_avals, strict=True)]
         with set_grad_enabled(create_graph):
@@ -168,7 +178,10 @@ class Function(metaclass=_FunctionMeta):
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Run ``forward`` on the arguments and put the operator on the tape."""
+        """Run ``forward`` on the arguments, untracked, and put the operator on the tape if one of them is on it.
+
+        Tensors count where they are arguments themselves; those inside of lists and dictionaries are not seen, as in torch.
+        """
         node = cls._node_class()
         inputs = [a if isinstance(a, Tensor) else None for a in args]
         recording = thread.state.grad_enabled

@@ -1,47 +1,16 @@
-"""Hooks: on tensors' gradients, on nodes, on leaves after accumulation; ``retain_grad``."""
+"""Hooks: on tensors' gradients, on leaves after accumulation; ``retain_grad``."""
 
 from __future__ import annotations
 
-import itertools
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
 
-from ..tensors.tape import AccumulateGrad, Node
+from ..core.handle import RemovableHandle, register
+from ..tensors.tape import AccumulateGrad
 from ..tensors.tensor import Tensor, tensor_method
 
-__all__ = ["RemovableHandle"]
-
-_next_id = itertools.count()
-
-
-class RemovableHandle:
-    """What registering a hook returns: ``remove()`` takes the hook away; also a context manager.
-
-    Args:
-        hooks: the dictionary that the hook is kept in.
-    """
-
-    def __init__(self, hooks: dict[int, Callable], *, extra_dict: Any = None) -> None:
-        self.hooks = hooks
-        self.id = next(_next_id)
-
-    def remove(self) -> None:
-        """Take the hook away; a second time does nothing."""
-        self.hooks.pop(self.id, None)
-
-    def __enter__(self) -> RemovableHandle:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.remove()
-
-
-def _register(hooks: dict[int, Callable], hook: Callable) -> RemovableHandle:
-    handle = RemovableHandle(hooks)
-    hooks[handle.id] = hook
-    return handle
-
+__all__: list[str] = []
 
 @tensor_method
 def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
@@ -53,7 +22,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
     edge = self._current_edge()
     if edge is None:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    return _register(edge[0].the_hooks().tensor.setdefault(edge[1], {}), hook)
+    return register(edge[0].the_hooks().tensor.setdefault(edge[1], OrderedDict()), hook)
 
 
 @tensor_method
@@ -70,8 +39,8 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
     if type(node) is not AccumulateGrad:
         raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
     if node.post_accumulate is None:
-        node.post_accumulate = {}
-    return _register(node.post_accumulate, hook)
+        node.post_accumulate = OrderedDict()
+    return register(node.post_accumulate, hook)
 
 
 @tensor_method
@@ -95,17 +64,3 @@ def retain_grad(self: Tensor) -> None:
             tensor._grad = gradient if earlier is None else earlier + gradient
 
     edge[0].the_hooks().retain[edge[1]] = keep
-
-
-def _register_prehook(self: Node, hook: Callable) -> RemovableHandle:
-    """Call ``hook(grad_outputs)`` before the node runs; a returned tuple replaces them."""
-    return _register(self.the_hooks().pre, hook)
-
-
-def _register_node_hook(self: Node, hook: Callable) -> RemovableHandle:
-    """Call ``hook(grad_inputs, grad_outputs)`` after the node has run; a returned tuple replaces the ``grad_inputs``."""
-    return _register(self.the_hooks().post, hook)
-
-
-Node.register_prehook = _register_prehook  # type: ignore[attr-defined]
-Node.register_hook = _register_node_hook  # type: ignore[attr-defined]

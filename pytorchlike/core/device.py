@@ -15,7 +15,7 @@ PLATFORMS = {"cpu": "cpu", "cuda": "gpu", "tpu": "tpu", "xla": None}
 _KNOWN_TYPES = frozenset({*PLATFORMS, "meta", "mps", "xpu", "hpu", "mtia", "ipu", "mkldnn", "vulkan", "privateuseone"})
 
 
-class device:
+class device:  # noqa: N801 - torch's name
     """Where a tensor lives: ``device("cuda:1")``, ``device("cuda", 1)`` or ``device(1)`` (the accelerator at hand).
 
     Raises:
@@ -25,11 +25,19 @@ class device:
     __slots__ = ("type", "index")
     __module__ = "torch"
 
+    type: str
+    index: int | None
+
+    if TYPE_CHECKING:  # ``with torch.device(...)`` is installed by dispatch/modes.py, which owns the stack of modes
+
+        def __enter__(self) -> device: ...
+        def __exit__(self, *error: object) -> None: ...
+
     def __init__(self, type: str | int | device, index: int | None = None) -> None:
         if isinstance(type, device):
-            type, index = type.type, type.index
+            index, type = type.index, type.type
         elif isinstance(type, int):
-            type, index = accelerator_type(), type
+            index, type = type, accelerator_type()
         elif ":" in type:
             text = type
             if index is not None:
@@ -71,8 +79,6 @@ class device:
 
     def __deepcopy__(self, memo: dict) -> device:
         return self
-
-    # ``with torch.device(...)`` is installed by dispatch/modes.py, which owns the stack of modes.
 
 
 def _device(type: str, index: int | None) -> device:

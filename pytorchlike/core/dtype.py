@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 
-__all__ = ["BY_NAME", "from_numpy", "dtype"]
+__all__ = ["BY_NAME", "dtype", "from_numpy"]
 
 #: Categories in promotion order: a higher one wins whatever the ranks (https://docs.pytorch.org/docs/stable/tensor_attributes.html).
 BOOL, INTEGRAL, FLOATING, COMPLEX = range(4)
 
 
-class dtype:
+class dtype:  # noqa: N801 - torch's name
     """An element type; one object for each, compared by identity.
 
     Attributes:
@@ -26,7 +28,7 @@ class dtype:
 
     def __init__(self, name: str, scalar_type: type, category: int, is_signed: bool = True) -> None:
         self.name = name
-        self.numpy = np.dtype(scalar_type)
+        self.numpy: np.dtype[Any] = np.dtype(scalar_type)
         self.itemsize = self.numpy.itemsize
         self.category = category
         self.is_floating_point = category == FLOATING

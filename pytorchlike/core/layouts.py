@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["layout", "sparse_bsc", "sparse_bsr", "sparse_coo", "sparse_csc", "sparse_csr", "strided"]
 
 
-class layout:
+class layout:  # noqa: N801 - torch's name
     """How a tensor's elements are stored."""
 
     __slots__ = ("name",)

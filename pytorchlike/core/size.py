@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import SupportsIndex
 
 __all__ = ["Size"]
 
@@ -27,7 +28,7 @@ class Size(tuple):
     def __radd__(self, other: tuple) -> Size:
         return Size(tuple(other) + tuple(self))
 
-    def __mul__(self, count: int) -> Size:
+    def __mul__(self, count: SupportsIndex) -> Size:
         return Size(tuple.__mul__(self, count))
 
     __rmul__ = __mul__

@@ -23,6 +23,10 @@ class ThreadState:
         immediate: operators run at once; counts the contexts that ask for it.
         modes: stack of ``__torch_function__`` / ``__torch_dispatch__`` modes, innermost last.
         device: default device set by ``set_default_device``; None is the CPU.
+        checks: error flags of executed programs that nobody has looked at yet (graph/recorder.py).
+        autocast: what autocast casts to; None when it is off.
+        saved_tensor_hooks: stack of the hooks on what the tape saves.
+        anomaly: nodes note where they were recorded.
     """
 
     __slots__ = ("slow", "grad_enabled", "inference", "trace", "immediate", "modes", "device", "checks", "autocast", "saved_tensor_hooks", "anomaly")

@@ -6,6 +6,7 @@ import re
 from types import SimpleNamespace
 from typing import Any
 
+from ..aten.legacy import LEGACY_TYPES as _legacy_types
 from ..core.device import as_device, jax_device
 from ..core.device import device as _torch_device
 from ..core.device import device_count as _count
@@ -44,6 +45,8 @@ __all__ = [
     "memory_reserved", "memory_stats", "memory_summary", "reset_max_memory_allocated", "reset_peak_memory_stats", "seed", "seed_all", "set_device",
     "set_rng_state", "set_rng_state_all", "set_stream", "stream", "synchronize",
 ]  # fmt: skip
+
+globals().update({name.removeprefix("cuda."): found for name, found in _legacy_types.items() if name.startswith("cuda.")})
 
 
 def is_available() -> bool:

@@ -11,6 +11,7 @@ import linecache
 import warnings
 from collections.abc import Sequence
 from keyword import iskeyword
+from operator import itemgetter
 from typing import Any
 
 import jax
@@ -26,14 +27,14 @@ from ..graph.value import Value, aval_of, constant, new_value
 from ..tensors import geometry as geometries
 from ..tensors import layout as memory_layout
 from ..tensors import windows
-from ..tensors.relayout import instruction as relayout
 from ..tensors.mutation import check_no_partial_overlap, check_writable, check_writable_memory, write_into
+from ..tensors.relayout import instruction as relayout
 from ..tensors.tape import Backward, Edge, Node, connect, next_number
 from ..tensors.tensor import MULTI_OUTPUT_VIEW, NO_GRAD_VIEW, PLAIN_TYPES, Tensor, make_storage, make_tensor, make_view, view_edge
 from . import keys, overloads, overrides, registry
 from .bind import bind
 from .derivative import Differentiable, backward_name
-from .registry import OUT, Composite, Operator, Promote, ViewOperator
+from .registry import OUT, Operator, Promote, ViewOperator
 from .schema import Argument, Schema
 
 __all__ = ["apply", "call_factory", "general", "general_inplace", "general_out", "host_tensor"]
@@ -262,7 +263,7 @@ def named_results(schema: Schema) -> type:
             inner = ",\n".join(f"{n}={v!r}" for n, v in zip(names, self))
             return f"torch.return_types.{schema.name}(\n{inner})"
 
-        members: dict[str, Any] = {n: property(lambda self, k=k: self[k]) for k, n in enumerate(names)}
+        members: dict[str, Any] = {n: property(itemgetter(k)) for k, n in enumerate(names)}
         members |= {"__new__": make, "__repr__": show, "__module__": "torch.return_types", "n_fields": len(names), "_fields": names,
                     "__reduce__": lambda self: (tuple, (tuple(self),))}  # fmt: skip
         found = _named_results[key] = type(schema.name, (tuple,), members)
@@ -529,7 +530,8 @@ def _block(names: Sequence[str], key: str, table: str, indent: str, scalar: tupl
 def _signature(schema: Schema, first: str, with_out: bool) -> tuple[str, dict[str, Any]]:
     """The parameter list as text, and the defaults its names refer to."""
     defaults: dict[str, Any] = {}
-    positional, keyword = [], []
+    positional: list[str] = []
+    keyword: list[str] = []
     fold = folded_argument(schema)
     for name, a in zip(_parameters(schema, first), schema.arguments):
         text = name

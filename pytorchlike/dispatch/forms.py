@@ -72,11 +72,6 @@ def names_of(namespace: str) -> list[str]:
     return sorted(_functions.get(namespace, ()))
 
 
-def method_names() -> list[str]:
-    """The methods of `Tensor` that are forms of operators."""
-    return sorted({*_methods, *_inplace})
-
-
 def function(namespace: str, name: str) -> Any:
     """The public function ``namespace.name``.
 
@@ -282,7 +277,7 @@ def _dunder(dunder: str, name: str) -> Any:
                 return overrides.hand_over(Tensor.__dict__[dunder], (self, other), {})
             return packed(self, other)
 
-        made.declared = declared[0]
+        made.declared = declared[0]  # type: ignore[attr-defined]
     made.__name__ = _NAMES_OF_DUNDERS.get(dunder, dunder) if itself else name
     return made
 
@@ -304,7 +299,7 @@ def _takes_over(value: Any) -> bool:
 
 def _reflected(name: str) -> Any:
     """``other OP self``: the same operator with the operands in that order."""
-    operands = Tensor if name == "matmul" else _OPERANDS
+    operands: Any = Tensor if name == "matmul" else _OPERANDS
 
     def reflected(self: Any, other: Any) -> Any:
         if not isinstance(other, operands) and not _takes_over(other):

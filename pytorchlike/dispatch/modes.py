@@ -107,6 +107,5 @@ def _decorate(self: device, function: Callable) -> Callable:
     return placed
 
 
-device.__enter__ = _enter  # type: ignore[attr-defined]
-device.__exit__ = _exit  # type: ignore[attr-defined]
-device.__call__ = _decorate  # type: ignore[attr-defined]
+for _name, _member in (("__enter__", _enter), ("__exit__", _exit), ("__call__", _decorate)):
+    setattr(device, _name, _member)

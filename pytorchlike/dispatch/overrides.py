@@ -301,7 +301,7 @@ def _python_members() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _watch_subclass(cls: type, **kwargs: Any) -> None:
+def _watch_subclass(cls: type[Tensor], **kwargs: Any) -> None:
     """Give a new subclass members that hand over; one that overrides nothing takes the short way instead."""
     super(Tensor, cls).__init_subclass__(**kwargs)
     if not overrides_calls(cls):

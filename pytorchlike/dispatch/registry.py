@@ -15,7 +15,7 @@ from typing import Any
 
 from .schema import Schema, parse
 
-__all__ = ["ALL_FORMS", "FUNCTION", "INPLACE", "METHOD", "OUT", "OPERATORS", "Composite", "Form", "Operator", "Promote", "ViewOperator", "composite", "op", "view"]
+__all__ = ["ALL_FORMS", "FUNCTION", "INPLACE", "METHOD", "OPERATORS", "OUT", "Composite", "Form", "Operator", "Promote", "ViewOperator", "composite", "op", "view"]
 
 
 class Promote(enum.Enum):

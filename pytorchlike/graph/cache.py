@@ -17,7 +17,7 @@ def configure() -> None:
 
     ``PYTORCHLIKE_CACHE_DIR`` names another folder; ``PYTORCHLIKE_CACHE=0`` keeps the disk out of it.
     """
-    if os.environ.get("PYTORCHLIKE_CACHE", "1") == "0" or jax.config.jax_compilation_cache_dir is not None:
+    if os.environ.get("PYTORCHLIKE_CACHE", "1") == "0" or getattr(jax.config, "jax_compilation_cache_dir") is not None:
         return
     base = os.environ.get("PYTORCHLIKE_CACHE_DIR") or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.join(pathlib.Path.home(), ".cache"), "pytorchlike"

@@ -42,7 +42,14 @@ def immediate() -> Iterator[None]:
 
 
 def run_now(instruction: Instruction, arguments: tuple[Value, ...], floats: tuple[float, ...], ints: tuple[int, ...]) -> tuple[Value, ...]:
-    """Run one instruction on computed values and return computed values."""
+    """Run one instruction on computed values and return computed values.
+
+    Args:
+        floats, ints: the Python numbers that the instruction takes.
+
+    Raises:
+        The error of a data check that fails (not on tracers, whose numbers nobody knows).
+    """
     from .recorder import materialise
 
     arrays = [materialise(a, "immediate") for a in arguments]

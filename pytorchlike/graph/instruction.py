@@ -68,12 +68,20 @@ class Instruction:
         return [None] * len(shapes)
 
     def derivative(self, needed: tuple[bool, ...], inputs: tuple[Aval, ...], outputs: tuple[Aval, ...]) -> Any:
-        """How the tape differentiates this instruction (a `tensors.tape.Backward`) for the inputs that need it."""
+        """How the tape differentiates this instruction (a `tensors.tape.Backward`) for the inputs that need it.
+
+        Raises:
+            NotImplementedError: the maker of the instruction gave it no derivative.
+        """
         raise NotImplementedError(f"the derivative of {self.name} is not implemented")
 
     # ------------------------------------------------------------------ inference
     def infer(self, avals: tuple[Aval, ...]) -> Inference:
-        """Output avals for these inputs, after all checks; remembered."""
+        """Output avals for these inputs, after all checks; remembered.
+
+        Raises:
+            What `check` raises; RuntimeError for inputs on different devices.
+        """
         found = self._inferred.get(avals)
         if found is None:
             self.check(avals)

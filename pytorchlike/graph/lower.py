@@ -170,7 +170,8 @@ def compile_program(position: State, live: tuple[int, ...], donatable: tuple[int
         (step.slot, (exception, message, step.instruction.name))
         for part in parts
         for step in part.steps
-        for exception, message, _ in step.instruction.data_checks  # type: ignore[union-attr]
+        if step.instruction is not None
+        for exception, message, _ in step.instruction.data_checks
     ]
     return Program(live, given, parts, data_checks)
 

@@ -141,7 +141,11 @@ _DEAD_RESULT, _DEAD_INPUT, _OWN_ARRAY = _calibrate()
 
 
 def flush(trace: Trace, reason: str) -> None:
-    """Run what the trace holds: every result that is still referenced gets its array, and the thread starts a new trace."""
+    """Run what the trace holds: every result that is still referenced gets its array, and the thread starts a new trace.
+
+    Args:
+        reason: what the flush is counted under in `explain`.
+    """
     with trace.lock:
         position, values = trace.position, trace.values
         state = thread.state
@@ -199,7 +203,11 @@ def _run(program: Program, protected: frozenset[int], trace: Trace, state: Threa
 
 
 def materialise(value: Value, reason: str) -> Any:
-    """The array of a value, running the trace it is pending in if need be."""
+    """The array of a value, running the trace it is pending in if need be.
+
+    Args:
+        reason: what the flush is counted under in `explain`.
+    """
     trace = value.trace
     if trace is None:
         return value.array
@@ -228,7 +236,13 @@ def synchronise(value: Value, reason: str) -> Any:
 
 
 def raise_data_errors() -> None:
-    """Raise the first error that a data check of an executed program found, naming the operator and its source line."""
+    """Raise the first error that a data check of an executed program found, naming the operator and its source line.
+
+    The checks of other programs of this thread that wait behind it are dropped.
+
+    Raises:
+        What the operator declared for the check that failed.
+    """
     checks = thread.state.checks
     while checks:
         flags, sites = checks.pop(0)

@@ -47,6 +47,7 @@ class Aval:
     # what an operator's checks look at
     @property
     def shape(self) -> Size:
+        """The size, under the name that arrays give it."""
         return self.size
 
     def __repr__(self) -> str:

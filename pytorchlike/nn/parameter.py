@@ -8,12 +8,12 @@ from typing import Any
 from ..aten.create import empty
 from ..autograd.grad_mode import no_grad
 from ..dispatch.overrides import _disabled_torch_function
-from ..tensors.tensor import PLAIN_TYPES, Tensor
+from ..tensors.tensor import PLAIN_TYPES, Tensor, TensorType
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy"]
 
 
-class _ParameterMeta(type(Tensor)):  # type: ignore[misc]
+class _ParameterMeta(TensorType):
     """Makes ``isinstance(t, Parameter)`` true for tensors of other classes that were wrapped as parameters."""
 
     def __instancecheck__(self, instance: object) -> bool:
@@ -31,13 +31,13 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
     __torch_function__ = _disabled_torch_function  # results of operators are plain tensors
 
-    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         if data is None:
             data = empty(0)
         kind = type(data)
         if kind is Tensor or kind is Parameter:
             return Tensor._make_subclass(cls, data, requires_grad)
-        wrapped = data.detach().requires_grad_(requires_grad)
+        wrapped: Any = data.detach().requires_grad_(requires_grad)
         if type(wrapped) is not kind:
             raise RuntimeError(
                 f"Creating a Parameter from an instance of type {kind.__name__} requires that detach() returns an instance of the same type, "
@@ -75,7 +75,7 @@ def _rebuild_parameter_with_state(data: Tensor, requires_grad: bool, backward_ho
     return parameter
 
 
-class _BufferMeta(type(Tensor)):  # type: ignore[misc]
+class _BufferMeta(TensorType):
     def __instancecheck__(self, instance: object) -> bool:
         if super().__instancecheck__(instance):
             return True
@@ -92,7 +92,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
         if data is None:
             data = empty(0)
-        wrapped = data.detach().requires_grad_(data.requires_grad)
+        wrapped: Any = data.detach().requires_grad_(data.requires_grad)
         wrapped.persistent = persistent
         wrapped._is_buffer = True
         return wrapped
@@ -101,11 +101,15 @@ class Buffer(Tensor, metaclass=_BufferMeta):
 class UninitializedTensorMixin:
     """What the tensors of lazy modules share: no shape until ``materialize``."""
 
+    cls_to_become: type
+    data: Any
+    requires_grad: Any
+
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Give the tensor memory of this shape and turn it into an ordinary one."""
         with no_grad():
             self.data = empty(shape, device=self.data.device if device is None else device, dtype=self.data.dtype if dtype is None else dtype)
-        self.__class__ = self.cls_to_become  # type: ignore[attr-defined]
+        self.__class__ = self.cls_to_become  # type: ignore[assignment]
 
     @property
     def shape(self) -> Any:
@@ -124,7 +128,7 @@ class UninitializedTensorMixin:
         return f"<{self.__class__.__name__}>"
 
     def __reduce_ex__(self, protocol: Any) -> tuple:
-        return self.__class__, (self.requires_grad,)  # type: ignore[attr-defined]
+        return self.__class__, (self.requires_grad,)
 
 
 def is_lazy(param: Any) -> bool:

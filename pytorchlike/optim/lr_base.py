@@ -37,11 +37,13 @@ _NO_INITIAL_LR = (
 
 
 def check_optimizer(optimizer: Any) -> None:
+    """Refuse what is no optimizer."""
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
 
 
 def copied(value: Any) -> Any:
+    """A copy of a tensor; a number as it is."""
     return value.clone() if isinstance(value, Tensor) else value
 
 

@@ -14,17 +14,17 @@ import numpy as np
 
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..core import dtype as dtypes
+from ..core.handle import RemovableHandle, register
 from ..graph.instruction import Instruction
 from ..graph.recorder import record, step_boundary
 from ..graph.value import aval_of, constant, on_device
-from ..nn.modules.hooks import RemovableHandle
 from ..tensors.mutation import write_into
 from ..tensors.tensor import Tensor, make_tensor
 
 __all__ = ["Check", "Optimizer", "RuleOptimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
-_global_optimizer_pre_hooks: dict[int, Callable] = OrderedDict()
-_global_optimizer_post_hooks: dict[int, Callable] = OrderedDict()
+_global_optimizer_pre_hooks: OrderedDict[int, Callable] = OrderedDict()
+_global_optimizer_post_hooks: OrderedDict[int, Callable] = OrderedDict()
 
 
 class _Required:
@@ -37,22 +37,14 @@ class _Required:
 required = _Required()
 
 
-def _registered(hooks: dict, hook: Callable, prepend: bool = False) -> RemovableHandle:
-    handle = RemovableHandle(hooks)
-    hooks[handle.id] = hook
-    if prepend:
-        hooks.move_to_end(handle.id, last=False)  # type: ignore[attr-defined]
-    return handle
-
-
 def register_optimizer_step_pre_hook(hook: Callable) -> RemovableHandle:
     """Call ``hook(optimizer, args, kwargs)`` before each step of every optimizer."""
-    return _registered(_global_optimizer_pre_hooks, hook)
+    return register(_global_optimizer_pre_hooks, hook)
 
 
 def register_optimizer_step_post_hook(hook: Callable) -> RemovableHandle:
     """Call ``hook(optimizer, args, kwargs)`` after each step of every optimizer."""
-    return _registered(_global_optimizer_post_hooks, hook)
+    return register(_global_optimizer_post_hooks, hook)
 
 
 class Optimizer:
@@ -184,27 +176,27 @@ class Optimizer:
     # ------------------------------------------------------------------------------------------------------------- hooks
     def register_step_pre_hook(self, hook: Callable) -> RemovableHandle:
         """Call ``hook(optimizer, args, kwargs)`` before each step; it may return new ``(args, kwargs)``."""
-        return _registered(self._optimizer_step_pre_hooks, hook)  # type: ignore[attr-defined]
+        return register(self._optimizer_step_pre_hooks, hook)  # type: ignore[attr-defined]
 
     def register_step_post_hook(self, hook: Callable) -> RemovableHandle:
         """Call ``hook(optimizer, args, kwargs)`` after each step."""
-        return _registered(self._optimizer_step_post_hooks, hook)  # type: ignore[attr-defined]
+        return register(self._optimizer_step_post_hooks, hook)  # type: ignore[attr-defined]
 
     def register_state_dict_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer)`` before ``state_dict``."""
-        return _registered(self._optimizer_state_dict_pre_hooks, hook, prepend)  # type: ignore[attr-defined]
+        return register(self._optimizer_state_dict_pre_hooks, hook, prepend)  # type: ignore[attr-defined]
 
     def register_state_dict_post_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer, state_dict)`` after ``state_dict``; a result takes its place."""
-        return _registered(self._optimizer_state_dict_post_hooks, hook, prepend)  # type: ignore[attr-defined]
+        return register(self._optimizer_state_dict_post_hooks, hook, prepend)  # type: ignore[attr-defined]
 
     def register_load_state_dict_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer, state_dict)`` before ``load_state_dict``; a result takes its place."""
-        return _registered(self._optimizer_load_state_dict_pre_hooks, hook, prepend)  # type: ignore[attr-defined]
+        return register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)  # type: ignore[attr-defined]
 
     def register_load_state_dict_post_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer)`` after ``load_state_dict``."""
-        return _registered(self._optimizer_load_state_dict_post_hooks, hook, prepend)  # type: ignore[attr-defined]
+        return register(self._optimizer_load_state_dict_post_hooks, hook, prepend)  # type: ignore[attr-defined]
 
     # ------------------------------------------------------------------------------------------------- saving and loading
     def state_dict(self) -> dict[str, Any]:

@@ -116,7 +116,7 @@ def __reversed__(self: Tensor) -> Tensor:
 @tensor_method
 def __contains__(self: Tensor, element: Any) -> bool:
     if isinstance(element, (Tensor, int, float, complex, bool)):
-        return bool((element == self).any())
+        return bool((self == element).any())
     raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
 
@@ -246,12 +246,13 @@ def __dlpack__(self: Tensor, *, stream: Any = None, max_version: Any = None, dl_
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if self.device == CPU:
         return numpy(self).__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
-    return to_jax(self).__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+    array: Any = to_jax(self)
+    return array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
 
 @tensor_method
 def __dlpack_device__(self: Tensor) -> tuple[int, int]:
-    return (1, 0) if self.device == CPU else to_jax(self).__dlpack_device__()
+    return (1, 0) if self.device == CPU else getattr(to_jax(self), "__dlpack_device__")()
 
 
 class _Capsule:

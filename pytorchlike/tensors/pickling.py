@@ -20,7 +20,7 @@ __all__ = ["on_storage"]
 
 def on_storage(storage: Storage, at: Any, cls: type = Tensor) -> Any:
     """A leaf tensor of a geometry in a storage."""
-    made = new_tensor(cls)
+    made: Any = new_tensor(cls)
     made._storage = storage
     made._geometry = at
     made._seen = -1

@@ -9,9 +9,11 @@ from __future__ import annotations
 import functools
 import itertools
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..core.handle import RemovableHandle, register
 from ..graph.instruction import Instruction
 from ..graph.value import Aval, Value
 
@@ -72,10 +74,10 @@ class NodeHooks:
     __slots__ = ("tensor", "retain", "pre", "post")
 
     def __init__(self) -> None:
-        self.tensor: dict[int, dict[int, Callable]] = {}
+        self.tensor: dict[int, OrderedDict[int, Callable]] = {}
         self.retain: dict[int, Callable] = {}
-        self.pre: dict[int, Callable] = {}
-        self.post: dict[int, Callable] = {}
+        self.pre: OrderedDict[int, Callable] = OrderedDict()
+        self.post: OrderedDict[int, Callable] = OrderedDict()
 
 
 class Node:
@@ -126,6 +128,14 @@ class Node:
             self.hooks = NodeHooks()
         return self.hooks
 
+    def register_prehook(self, hook: Callable) -> RemovableHandle:
+        """Call ``hook(grad_outputs)`` before the node runs; a returned tuple replaces them."""
+        return register(self.the_hooks().pre, hook)
+
+    def register_hook(self, hook: Callable) -> RemovableHandle:
+        """Call ``hook(grad_inputs, grad_outputs)`` after the node has run; a returned tuple replaces the ``grad_inputs``."""
+        return register(self.the_hooks().post, hook)
+
     def __repr__(self) -> str:
         return f"<{self.name()} object at {id(self):#x}>"
 
@@ -141,7 +151,13 @@ new_node = object.__new__
 
 def connect(backward: Backward, edges: tuple[Edge | None, ...], inputs: Sequence[Value], outputs: Sequence[Value],
             scalars: tuple[tuple[float, ...], tuple[int, ...]] | None = None) -> Node:  # fmt: skip
-    """Put an operator that was just recorded on the tape."""
+    """Put an operator that was just recorded on the tape.
+
+    Args:
+        edges: for each input, where its gradient goes (None: nowhere).
+        inputs, outputs: the operator's values, of which the node keeps those that the derivative reads.
+        scalars: the floats and ints it was called with, if any.
+    """
     node: Node = new_node(backward.node_class)
     node.backward = backward
     node.edges = edges
@@ -167,7 +183,7 @@ class AccumulateGrad(Node):
         self.scalars = None
         self.number = 1 << 62
         self.hooks = None
-        self.post_accumulate: dict[int, Callable] | None = None
+        self.post_accumulate: OrderedDict[int, Callable] | None = None
 
     @property
     def variable(self) -> Any:

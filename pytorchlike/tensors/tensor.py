@@ -7,8 +7,8 @@ from then on its content is what the storage holds at the tensor's geometry.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -23,7 +23,9 @@ from .geometry import Geometry, geometry
 from .storage import Storage
 from .tape import AccumulateGrad, Edge, Node, accumulator, connect
 
-__all__ = ["PLAIN_TYPES", "Tensor", "alias_of", "make_storage", "make_tensor", "make_view", "tensor_method", "view_edge"]
+__all__ = [
+    "PLAIN_TYPES", "Tensor", "TensorType", "alias_of", "make_storage", "make_tensor", "make_view", "tensor_method", "tensor_property", "view_edge",
+]  # fmt: skip
 
 Method = TypeVar("Method", bound=Callable)
 
@@ -78,6 +80,26 @@ class Tensor(metaclass=TensorType):
     _seen: int
     _base_tensor: Tensor | None
     _flags: int
+    _grad: Tensor | None
+
+    if TYPE_CHECKING:  # operators, conversion and indexing are installed when the package is imported
+
+        def _binary(self, other: Any) -> Tensor: ...
+        def _unary(self) -> Tensor: ...
+        def __setitem__(self, index: Any, value: Any) -> None: ...
+        def __iter__(self) -> Iterator[Tensor]: ...
+        def __len__(self) -> int: ...
+        def __bool__(self) -> bool: ...
+        def __int__(self) -> int: ...
+        def __index__(self) -> int: ...
+        def __float__(self) -> float: ...
+
+        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = _binary
+        __mod__ = __rmod__ = __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __and__ = __or__ = __xor__ = __lshift__ = __rshift__ = _binary
+        __lt__ = __le__ = __gt__ = __ge__ = __getitem__ = _binary
+        __neg__ = __abs__ = __invert__ = _unary
+        __eq__: Any
+        __ne__: Any
 
     # -------------------------------------------------------------------------------------------------------- content
     def _read(self) -> Value:
@@ -269,11 +291,6 @@ class Tensor(metaclass=TensorType):
         return make_storage(self).address + self.storage_offset() * self.dtype.itemsize
 
     # -------------------------------------------------------------------------------------------------------- autograd state
-    @property
-    def requires_grad(self) -> bool:
-        """Whether a gradient is asked for."""
-        return self._current_edge() is not None
-
     def _current_edge(self) -> Edge | None:
         """The place on the tape; a differentiable view whose base was written to gets its new one here."""
         storage = self._storage
@@ -284,6 +301,11 @@ class Tensor(metaclass=TensorType):
                 if self._base_tensor._edge is not None and not self._flags & NO_GRAD_VIEW:
                     self._edge = view_edge(self._base_tensor, self._geometry)
         return self._edge
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether a gradient is asked for."""
+        return self._current_edge() is not None
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -369,8 +391,6 @@ class Tensor(metaclass=TensorType):
     @grad.deleter
     def grad(self) -> None:
         self._grad = None
-
-    _grad: Tensor | None
 
     @property
     def retains_grad(self) -> bool:
@@ -458,7 +478,7 @@ PLAIN_TYPES: set[type] = {Tensor}
 
 def make_tensor(value: Value, edge: Edge | None = None, cls: type = Tensor) -> Any:
     """A plain tensor."""
-    made = new_tensor(cls)
+    made: Any = new_tensor(cls)
     made._value = value
     made._storage = None
     made._edge = edge
@@ -495,7 +515,7 @@ def relayout(value: Value, stride: tuple[int, ...]) -> Value:
 def alias_of(tensor: Tensor, cls: type | None = None) -> Any:
     """A tensor of the same memory and geometry, off the tape, no view of it."""
     storage = make_storage(tensor)
-    made = new_tensor(cls or Tensor)
+    made: Any = new_tensor(cls or Tensor)
     made._storage = storage
     made._geometry = tensor._geometry
     made._edge = None
@@ -533,7 +553,12 @@ def view_edge(base: Tensor, at: Geometry) -> Edge | None:
 
 def tensor_method(function: Method) -> Method:
     """Install a function as a method of `Tensor` (a layer installs its own)."""
-    target = function.fget if isinstance(function, property) else function
-    setattr(Tensor, target.__name__, function)
+    setattr(Tensor, function.__name__, function)
     return function
+
+
+def tensor_property(getter: Method) -> Method:
+    """Install a function as a property of `Tensor`."""
+    setattr(Tensor, getter.__name__, property(getter))
+    return getter
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
@@ -73,7 +74,7 @@ class _Both(Instruction):
         return Backward("CopySlicesBackward0", (), (), needed, inputs, outputs, build)
 
 
-_KINDS = {
+_KINDS: dict[str, Callable[..., Any]] = {
     "read": lambda base, at, start, value: windows.read(value, base, at, start),
     "adjoint": lambda base, at, start, g: windows.adjoint(g, base, at, start),
     "write": lambda base, at, start, value, new: windows.write(value, base, at, new, start),

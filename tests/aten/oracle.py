@@ -104,18 +104,11 @@ def flatten(result: Any) -> list[Any]:
 def to_numpy(tensor: Any) -> np.ndarray:
     """A tensor's elements (bfloat16 as float32)."""
     tensor = tensor.detach()
-    if isinstance(tensor, ours.Tensor):
-        array = np.asarray(tensor.resolve_array() if hasattr(tensor, "resolve_array") else _elements(tensor))
-        return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
     if str(tensor.dtype).endswith("bfloat16"):
         tensor = tensor.float()
-    return np.array(tensor.resolve_conj().resolve_neg().numpy())
-
-
-def _elements(tensor: Any) -> Any:
-    if str(tensor.dtype).endswith("bfloat16"):
-        tensor = tensor.float()
-    return tensor.numpy()
+    if isinstance(tensor, real_torch.Tensor):
+        tensor = tensor.resolve_conj().resolve_neg()
+    return np.array(tensor.numpy())
 
 
 def compare(mine: Any, theirs: Any, tolerance: tuple[float, float] | None, what: str, strides: bool = False) -> None:
@@ -136,13 +129,13 @@ def compare(mine: Any, theirs: Any, tolerance: tuple[float, float] | None, what:
             assert m.stride() == t.stride(), f"{what}: strides {m.stride()}, torch {t.stride()}"
 
 
-def compare_outcomes(mine: Outcome, theirs: Outcome, tolerance: tuple[float, float] | None, what: str) -> None:
+def compare_outcomes(mine: Outcome, theirs: Outcome, tolerance: tuple[float, float] | None, what: str, strides: bool = False) -> None:
     """Assert that both gave equal results, or that both raised an error of the same type."""
     if theirs.error is not None:
         assert mine.error is not None, f"{what}: torch raises {theirs.error!r}"
         assert isinstance(mine.error, (type(theirs.error), NotImplementedError)), f"{what}: {mine.error!r}, torch {theirs.error!r}"
         return
-    compare(mine.get(), theirs.value, tolerance, what)
+    compare(mine.get(), theirs.value, tolerance, what, strides)
 
 
 def call(module: Any, sample: Sample, built: Built) -> Any:

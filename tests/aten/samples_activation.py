@@ -69,4 +69,15 @@ SAMPLES = [
     Sample("nn.functional.glu", T(3)),
     Sample("nn.functional.glu", T()),
     Sample("nn.functional.glu", T(4, 2), 2),
+    Sample("nn.functional.rrelu", T(3, 4), dtypes=(*FLOATS, "float16")),
+    Sample("nn.functional.rrelu", KINKS, 0.1, 0.2, gradgrad=False),
+    Sample("nn.functional.rrelu", T(3, 4), 0.25, 0.25, training=True),  # one slope: nothing depends on the draw
+    Sample("nn.functional.rrelu", T(3, 4, grad=False), inplace=True),
+    Sample("nn.functional.rrelu", T(3), 0.5, 0.1),
+    Sample("nn.functional.rrelu", T(3), INF, 0.1),
+    Sample("nn.functional.rrelu", T(3, dtype="int64"), training=True),
+    Sample("nn.functional.rrelu", T(3, dtype="float16"), training=True),
+    Sample("nn.functional.rrelu", T(3, dtype="int64")),
+    Sample("rrelu", T(3), 0.2, 0.4),
+    Sample("rrelu_", T(3, grad=False), 0.2, 0.4),
 ]

@@ -40,7 +40,6 @@ def test_devices_are_values():
         one.type = "cpu"
 
 
-@pytest.mark.xfail(reason="pickled by its public name torch.device, which is torch's own class here", strict=True)
 def test_device_pickles():
     assert pickle.loads(pickle.dumps(device("cuda", 1))) == device("cuda", 1)
 

@@ -29,6 +29,5 @@ def test_equals_torch(use):
     assert use(Size([2, 3, 4])) == use(torch.Size([2, 3, 4]))
 
 
-@pytest.mark.xfail(reason="pickled by its public name torch.Size, which is torch's own class here", strict=True)
 def test_size_pickles():
     assert type(pickle.loads(pickle.dumps(Size([2, 3])))) is Size

@@ -37,7 +37,7 @@ def test_unknown_operand_gets_its_turn() -> None:
 def test_namespaces_list_their_functions() -> None:
     assert {"add", "cat", "zeros"} <= set(dir(torch)) and "relu" in names_of("nn.functional")
     with pytest.raises(AttributeError, match="has no attribute 'no_such_function'"):
-        torch.no_such_function
+        torch.no_such_function  # noqa: B018
 
 
 def test_inplace_and_out_forms() -> None:

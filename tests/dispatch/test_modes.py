@@ -147,6 +147,6 @@ def test_ops_namespace() -> None:
     assert aten.add.Tensor(x, x, alpha=2).tolist() == [[3.0, 3.0], [3.0, 3.0]] and aten.max.dim(x, 1)[1].tolist() == [0, 0]
     assert aten.add_.Tensor(x, 1) is x and aten.sum(x).item() == 8.0 and aten.max(x).item() == 2.0
     with pytest.raises(AttributeError, match="'aten' object has no attribute 'nothing'"):
-        aten.nothing
+        aten.nothing  # noqa: B018
     with pytest.raises(AttributeError, match="The underlying op of 'aten.max' has no overload name 'nothing'"):
-        aten.max.nothing
+        aten.max.nothing  # noqa: B018

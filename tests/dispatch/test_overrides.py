@@ -61,23 +61,23 @@ def test_inplace_returns_the_tensor_itself_and_views_stay_views() -> None:
     assert x.tolist() == [[5.0, 5.0], [1.0, 1.0]] and type(row) is type(x)
 
 
-def test_subclass_before_base_then_left_to_right() -> None:
-    for torch in (ours, real_torch):
-        asked = []
+@pytest.mark.parametrize("torch", [ours, real_torch], ids=["ours", "torch"])
+def test_subclass_before_base_then_left_to_right(torch) -> None:
+    asked = []
 
-        class Base(torch.Tensor):
-            @classmethod
-            def __torch_function__(cls, func, types, args=(), kwargs=None):
-                asked.append((cls.__name__, [t.__name__ for t in types]))
-                return NotImplemented
+    class Base(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            asked.append((cls.__name__, [t.__name__ for t in types]))
+            return NotImplemented
 
-        class Derived(Base):
-            pass
+    class Derived(Base):
+        pass
 
-        a, b = torch.ones(1).as_subclass(Base), torch.ones(1).as_subclass(Derived)
-        with pytest.raises(TypeError, match="all __torch_function__ handlers returned NotImplemented"):
-            torch.add(a, b)
-        assert asked == [("Derived", ["Derived", "Base"]), ("Base", ["Derived", "Base"])]
+    a, b = torch.ones(1).as_subclass(Base), torch.ones(1).as_subclass(Derived)
+    with pytest.raises(TypeError, match="all __torch_function__ handlers returned NotImplemented"):
+        torch.add(a, b)
+    assert asked == [("Derived", ["Derived", "Base"]), ("Base", ["Derived", "Base"])]
 
 
 class Duck:

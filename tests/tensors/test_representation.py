@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import pytorchlike
-import pytorchlike.tensors.representation  # noqa: F401  (installs what is tested)
+import pytorchlike.tensors.representation
 from pytorchlike.core.dtype import float32
 from pytorchlike.graph.value import aval_of, constant
 from pytorchlike.tensors.tensor import make_tensor

@@ -58,9 +58,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def reset_parameters(self) -> None:
         """Draw the head, then the clusters."""
         self.head.reset_parameters()
-        for narrow, scores in self.tail:
-            narrow.reset_parameters()
-            scores.reset_parameters()
+        for cluster in self.tail:
+            for layer in cluster.children():
+                layer.reset_parameters()
 
     def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
         """The log-probability of each target, and their negative mean."""

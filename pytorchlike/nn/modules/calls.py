@@ -7,8 +7,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from ...core.handle import RemovableHandle, register
 from ...tensors.tensor import Tensor
-from .hooks import BackwardHook, RemovableHandle, unwrap_backward_result
+from .hooks import BackwardHook, unwrap_backward_result
 
 __all__ = [
     "Calls", "or_else", "register_module_backward_hook", "register_module_buffer_registration_hook", "register_module_forward_hook",
@@ -17,54 +18,43 @@ __all__ = [
 ]  # fmt: skip
 
 # Hooks that act on every module; other libraries read these dictionaries by name.
-_global_buffer_registration_hooks: dict[int, Callable] = OrderedDict()
-_global_module_registration_hooks: dict[int, Callable] = OrderedDict()
-_global_parameter_registration_hooks: dict[int, Callable] = OrderedDict()
-_global_backward_pre_hooks: dict[int, Callable] = OrderedDict()
-_global_backward_hooks: dict[int, Callable] = OrderedDict()
+_global_buffer_registration_hooks: OrderedDict[int, Callable] = OrderedDict()
+_global_module_registration_hooks: OrderedDict[int, Callable] = OrderedDict()
+_global_parameter_registration_hooks: OrderedDict[int, Callable] = OrderedDict()
+_global_backward_pre_hooks: OrderedDict[int, Callable] = OrderedDict()
+_global_backward_hooks: OrderedDict[int, Callable] = OrderedDict()
 _global_is_full_backward_hook: bool | None = None
-_global_forward_pre_hooks: dict[int, Callable] = OrderedDict()
-_global_forward_hooks: dict[int, Callable] = OrderedDict()
+_global_forward_pre_hooks: OrderedDict[int, Callable] = OrderedDict()
+_global_forward_hooks: OrderedDict[int, Callable] = OrderedDict()
 _global_forward_hooks_always_called: dict[int, bool] = OrderedDict()
 _global_forward_hooks_with_kwargs: dict[int, bool] = OrderedDict()
 
 
-def _registered(hooks: dict, hook: Callable, prepend: bool = False, marks: tuple[dict, ...] = (), extra: tuple[dict, ...] = ()) -> RemovableHandle:
-    """Put a hook into a dictionary and its key into ``marks``; the handle also clears ``extra``."""
-    handle = RemovableHandle(hooks, extra_dict=extra or None)
-    hooks[handle.id] = hook
-    for mark in marks:
-        mark[handle.id] = True
-    if prepend:
-        hooks.move_to_end(handle.id, last=False)  # type: ignore[attr-defined]
-    return handle
-
-
 def register_module_buffer_registration_hook(hook: Callable) -> RemovableHandle:
     """Call ``hook(module, name, buffer)`` whenever a buffer is registered; a result that is not None takes the buffer's place."""
-    return _registered(_global_buffer_registration_hooks, hook)
+    return register(_global_buffer_registration_hooks, hook)
 
 
 def register_module_module_registration_hook(hook: Callable) -> RemovableHandle:
     """Call ``hook(module, name, submodule)`` whenever a module is registered; a result that is not None takes its place."""
-    return _registered(_global_module_registration_hooks, hook)
+    return register(_global_module_registration_hooks, hook)
 
 
 def register_module_parameter_registration_hook(hook: Callable) -> RemovableHandle:
     """Call ``hook(module, name, parameter)`` whenever a parameter is registered; a result that is not None takes its place."""
-    return _registered(_global_parameter_registration_hooks, hook)
+    return register(_global_parameter_registration_hooks, hook)
 
 
 def register_module_forward_pre_hook(hook: Callable) -> RemovableHandle:
     """Call ``hook(module, args)`` before every module's forward."""
-    return _registered(_global_forward_pre_hooks, hook)
+    return register(_global_forward_pre_hooks, hook)
 
 
 def register_module_forward_hook(hook: Callable, *, with_kwargs: bool = False, always_call: bool = False) -> RemovableHandle:
     """Call ``hook(module, args, output)`` after every module's forward."""
     marks = (*((_global_forward_hooks_with_kwargs,) if with_kwargs else ()), *((_global_forward_hooks_always_called,) if always_call else ()))
     extra = (_global_forward_hooks_with_kwargs, _global_forward_hooks_always_called)
-    return _registered(_global_forward_hooks, hook, marks=marks, extra=extra)
+    return register(_global_forward_hooks, hook, marks=marks, extra=extra)
 
 
 def _set_global_backward_style(full: bool) -> None:
@@ -79,18 +69,18 @@ def _set_global_backward_style(full: bool) -> None:
 def register_module_backward_hook(hook: Callable) -> RemovableHandle:
     """The old style of backward hook, for every module."""
     _set_global_backward_style(full=False)
-    return _registered(_global_backward_hooks, hook)
+    return register(_global_backward_hooks, hook)
 
 
 def register_module_full_backward_hook(hook: Callable) -> RemovableHandle:
     """Call ``hook(module, grad_input, grad_output)`` for every module whose gradients were computed."""
     _set_global_backward_style(full=True)
-    return _registered(_global_backward_hooks, hook)
+    return register(_global_backward_hooks, hook)
 
 
 def register_module_full_backward_pre_hook(hook: Callable) -> RemovableHandle:
     """Call ``hook(module, grad_output)`` for every module whose output's gradients have arrived."""
-    return _registered(_global_backward_pre_hooks, hook)
+    return register(_global_backward_pre_hooks, hook)
 
 
 def or_else(answer: Any, value: Any) -> Any:
@@ -201,7 +191,7 @@ class Calls:
     def register_forward_pre_hook(self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
         """Call ``hook(module, args)`` (or ``hook(module, args, kwargs)``) before forward; a result that is not None replaces the arguments."""
         marks = (self._forward_pre_hooks_with_kwargs,)
-        return _registered(self._forward_pre_hooks, hook, prepend, marks if with_kwargs else (), marks)
+        return register(self._forward_pre_hooks, hook, prepend, marks if with_kwargs else (), marks)
 
     def register_forward_hook(self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False) -> RemovableHandle:
         """Call ``hook(module, args[, kwargs], output)`` after forward; a result that is not None replaces the output.
@@ -211,22 +201,22 @@ class Calls:
         """
         marks = (*((self._forward_hooks_with_kwargs,) if with_kwargs else ()), *((self._forward_hooks_always_called,) if always_call else ()))
         extra = (self._forward_hooks_with_kwargs, self._forward_hooks_always_called)
-        return _registered(self._forward_hooks, hook, prepend, marks, extra)
+        return register(self._forward_hooks, hook, prepend, marks, extra)
 
     def register_full_backward_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
         """Call ``hook(module, grad_output)`` when the output's gradients arrive; a result that is not None replaces them."""
-        return _registered(self._backward_pre_hooks, hook, prepend)
+        return register(self._backward_pre_hooks, hook, prepend)
 
     def register_full_backward_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
         """Call ``hook(module, grad_input, grad_output)`` when the input's gradients are there; a result replaces ``grad_input``."""
         if self._is_full_backward_hook is False:
             raise RuntimeError("Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only one of them.")
         self._is_full_backward_hook = True
-        return _registered(self._backward_hooks, hook, prepend)
+        return register(self._backward_hooks, hook, prepend)
 
     def register_backward_hook(self, hook: Callable) -> RemovableHandle:
         """The old style of backward hook: sees the gradients of the node behind the output."""
         if self._is_full_backward_hook is True:
             raise RuntimeError("Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only one of them.")
         self._is_full_backward_hook = False
-        return _registered(self._backward_hooks, hook)
+        return register(self._backward_hooks, hook)

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any, Self
 
+from ...aten.constructors import typename
 from ...tensors.tensor import Tensor
 from ..parameter import Parameter
 from .module import Module, _addindent
-from .state import typename
 
 __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 

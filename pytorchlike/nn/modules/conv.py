@@ -236,12 +236,21 @@ class ConvTranspose3d(_ConvTransposeNd):
 class _LazyConvXdMixin(LazyModuleMixin):
     """Convolutions that learn ``in_channels`` from their first input."""
 
+    _ARGUMENTS: tuple[str, ...]
+    in_channels: int
+    out_channels: int
+    groups: int
+    kernel_size: tuple
+    transposed: bool
+    weight: Any
+    bias: Any
+
     def __init__(self, out_channels: int, kernel_size: Any, *args: Any, **kwargs: Any) -> None:
-        names = self._ARGUMENTS[2:]  # type: ignore[attr-defined]
+        names = self._ARGUMENTS[2:]
         settings = {**dict(zip(names, args)), **kwargs}
         bias = settings.pop("bias", True)
         super().__init__(0, 0, kernel_size, bias=False, **settings)
-        where = {"device": settings.get("device"), "dtype": settings.get("dtype")}
+        where: dict[str, Any] = {"device": settings.get("device"), "dtype": settings.get("dtype")}
         self.weight = UninitializedParameter(**where)
         self.out_channels = out_channels
         if bias:
@@ -254,21 +263,17 @@ class _LazyConvXdMixin(LazyModuleMixin):
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
         if not self.has_uninitialized_params():
             return
-        spatial = len(self.kernel_size)  # type: ignore[attr-defined]
+        spatial = len(self.kernel_size)
         if input.dim() not in (spatial + 1, spatial + 2):
             raise RuntimeError(
                 f"Expected {spatial + 1}D (unbatched) or {spatial + 2}D (batched) input to {type(self).__name__}, but got input of size: {input.shape}"
             )
         self.in_channels = input.shape[1] if input.dim() == spatial + 2 else input.shape[0]
-        if self.in_channels % self.groups != 0:  # type: ignore[attr-defined]
+        if self.in_channels % self.groups != 0:
             raise ValueError("in_channels must be divisible by groups")
-        groups = self.groups  # type: ignore[attr-defined]
-        channels = (
-            (self.in_channels, self.out_channels // groups) if self.transposed  # type: ignore[attr-defined]
-            else (self.out_channels, self.in_channels // groups)
-        )  # fmt: skip
+        first, last = (self.in_channels, self.out_channels) if self.transposed else (self.out_channels, self.in_channels)
         with no_grad():
-            self.weight.materialize((*channels, *self.kernel_size))  # type: ignore[attr-defined]
+            self.weight.materialize((first, last // self.groups, *self.kernel_size))
             if self.bias is not None:
                 self.bias.materialize((self.out_channels,))
             self.reset_parameters()

@@ -1,59 +1,15 @@
-"""Hooks of modules: handles, the hooks that act on every module, and the bridge from ``grad_fn`` hooks to backward hooks."""
+"""The bridge from ``grad_fn`` hooks to backward hooks."""
 
 from __future__ import annotations
 
 import warnings
-import weakref
-from collections import OrderedDict
 from typing import Any
 
 from ...autograd.function import Function
 from ...autograd.grad_mode import is_grad_enabled
 from ...tensors.tensor import Tensor
 
-__all__ = ["BackwardHook", "RemovableHandle", "unwrap_backward_result"]
-
-
-class RemovableHandle:
-    """Removes a hook with ``remove()``, or when a ``with`` block ends.
-
-    Args:
-        hooks_dict: the dictionary the hook was put in; held weakly.
-        extra_dict: one or several dictionaries that may hold facts about the hook under the same key.
-    """
-
-    id: int
-    next_id = 0
-
-    def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
-        self.hooks_dict_ref = weakref.ref(hooks_dict)
-        self.id = RemovableHandle.next_id
-        RemovableHandle.next_id += 1
-        extra = () if extra_dict is None else (extra_dict,) if isinstance(extra_dict, dict) else tuple(extra_dict)
-        self.extra_dict_ref = tuple(weakref.ref(d) for d in extra)
-
-    def remove(self) -> None:
-        """Take the hook out; a second call does nothing."""
-        for reference in (self.hooks_dict_ref, *self.extra_dict_ref):
-            hooks = reference()
-            if hooks is not None:
-                hooks.pop(self.id, None)
-
-    def __getstate__(self) -> tuple:
-        return self.hooks_dict_ref(), self.id, tuple(reference() for reference in self.extra_dict_ref)
-
-    def __setstate__(self, state: tuple) -> None:
-        hooks, self.id = state[:2]
-        extra = state[2] if len(state) > 2 else ()
-        self.hooks_dict_ref = weakref.ref(OrderedDict() if hooks is None else hooks)
-        self.extra_dict_ref = tuple(weakref.ref(OrderedDict() if d is None else d) for d in extra)
-        RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
-
-    def __enter__(self) -> RemovableHandle:
-        return self
-
-    def __exit__(self, *exception: Any) -> None:
-        self.remove()
+__all__ = ["BackwardHook", "unwrap_backward_result"]
 
 
 def _replaced(arguments: tuple, positions: list[int], tensors: tuple) -> tuple:

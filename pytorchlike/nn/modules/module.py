@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
+from ...aten.constructors import typename
 from ...aten.create import empty_like
 from ...autograd.grad_mode import no_grad
 from ...core.device import as_device, device
@@ -38,15 +39,16 @@ from .calls import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
-from .state import _EXTRA_STATE_KEY_SUFFIX, StateDict, _IncompatibleKeys, typename
+from .state import _EXTRA_STATE_KEY_SUFFIX, StateDict, _IncompatibleKeys
 
 __all__ = [
-    "_EXTRA_STATE_KEY_SUFFIX", "Module", "_IncompatibleKeys", "_global_backward_hooks", "_global_backward_pre_hooks", "_global_forward_hooks",
+    "Module", "_EXTRA_STATE_KEY_SUFFIX", "_IncompatibleKeys", "_global_backward_hooks", "_global_backward_pre_hooks", "_global_forward_hooks",
     "_global_forward_hooks_always_called", "_global_forward_hooks_with_kwargs", "_global_forward_pre_hooks", "register_module_backward_hook",
     "register_module_buffer_registration_hook", "register_module_forward_hook", "register_module_forward_pre_hook",
     "register_module_full_backward_hook", "register_module_full_backward_pre_hook", "register_module_module_registration_hook",
     "register_module_parameter_registration_hook",
 ]  # fmt: skip
+
 
 def _forward_unimplemented(self: Module, *input: Any) -> None:
     """Compute the module's result; every subclass defines it.

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...autograd.grad_mode import no_grad
+from ...core.handle import RemovableHandle, register
 from ...tensors.tensor import Tensor
 from ..parameter import Parameter, is_lazy
-from .hooks import RemovableHandle
 
-__all__ = ["StateDict", "typename"]
+__all__ = ["StateDict"]
 
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 _NOT_DEFINED = (
@@ -36,16 +36,6 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
     __str__ = __repr__
 
 
-def typename(value: Any) -> str:
-    """The name of a value's type in error messages: ``torch.FloatTensor``, ``str``, ``torch.nn.modules.linear.Linear``."""
-    if isinstance(value, Tensor):
-        return value.type()
-    module, name = type(value).__module__ or "", type(value).__qualname__
-    if module in ("builtins", "__builtin__", ""):
-        return name
-    return f"{module.replace('pytorchlike', 'torch', 1)}.{name}"
-
-
 class StateDict:
     """The part of `Module` that turns it into a flat dictionary of tensors and back."""
 
@@ -53,10 +43,10 @@ class StateDict:
     _buffers: dict[str, Tensor | None]
     _non_persistent_buffers_set: set[str]
     _modules: dict[str, Any]
-    _state_dict_hooks: dict[int, Callable]
-    _state_dict_pre_hooks: dict[int, Callable]
-    _load_state_dict_pre_hooks: dict[int, Callable]
-    _load_state_dict_post_hooks: dict[int, Callable]
+    _state_dict_hooks: OrderedDict[int, Callable]
+    _state_dict_pre_hooks: OrderedDict[int, Callable]
+    _load_state_dict_pre_hooks: OrderedDict[int, Callable]
+    _load_state_dict_post_hooks: OrderedDict[int, Callable]
     _version: int
 
     def get_extra_state(self) -> Any:
@@ -72,27 +62,19 @@ class StateDict:
             raise RuntimeError(
                 "Cannot register the same function as the state dict post hook that was previously registered via register_state_dict_post_hook"
             )
-        handle = RemovableHandle(self._state_dict_hooks)
-        self._state_dict_hooks[handle.id] = hook
-        return handle
+        return register(self._state_dict_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
         """Call ``hook(module, state_dict, prefix, local_metadata)`` after the module's state was saved; it changes ``state_dict`` in place."""
         hook._from_public_api = True  # type: ignore[attr-defined]
-        handle = RemovableHandle(self._state_dict_hooks)
-        self._state_dict_hooks[handle.id] = hook
-        return handle
+        return register(self._state_dict_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
         """Call ``hook(module, prefix, keep_vars)`` before the module's state is saved."""
-        handle = RemovableHandle(self._state_dict_pre_hooks)
-        self._state_dict_pre_hooks[handle.id] = hook
-        return handle
+        return register(self._state_dict_pre_hooks, hook)
 
     def _register_load_state_dict_pre_hook(self, hook: Callable, with_module: bool = False) -> RemovableHandle:
-        handle = RemovableHandle(self._load_state_dict_pre_hooks)
-        self._load_state_dict_pre_hooks[handle.id] = functools.partial(hook, self) if with_module else hook
-        return handle
+        return register(self._load_state_dict_pre_hooks, functools.partial(hook, self) if with_module else hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
         """Call ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)`` before loading."""
@@ -100,9 +82,7 @@ class StateDict:
 
     def register_load_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
         """Call ``hook(module, incompatible_keys)`` after loading; it may change the lists of keys in place."""
-        handle = RemovableHandle(self._load_state_dict_post_hooks)
-        self._load_state_dict_post_hooks[handle.id] = hook
-        return handle
+        return register(self._load_state_dict_post_hooks, hook)
 
     def _persistent(self) -> Any:
         """Names and tensors that belong to the state, in order: parameters, then buffers."""

@@ -44,7 +44,9 @@ def consume_prefix_in_state_dict_if_present(state_dict: dict, prefix: str) -> No
         if key.startswith(prefix):
             state_dict[key[len(prefix) :]] = state_dict.pop(key)
     metadata = getattr(state_dict, "_metadata", None)
-    for key in list(metadata or ()):
+    if metadata is None:
+        return
+    for key in list(metadata):
         # The module that was wrapped has the prefix without its dot.
         if key == prefix.replace(".", "") or key.startswith(prefix):
             metadata[key[len(prefix) :]] = metadata.pop(key)

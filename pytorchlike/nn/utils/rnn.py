@@ -17,7 +17,7 @@ __all__ = [
     "unpad_sequence",
 ]  # fmt: skip
 
-_PackedFields = namedtuple("PackedSequence", ["data", "batch_sizes", "sorted_indices", "unsorted_indices"], defaults=(None, None))
+PackedSequence_ = namedtuple("PackedSequence_", ["data", "batch_sizes", "sorted_indices", "unsorted_indices"], defaults=(None, None))
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
@@ -29,7 +29,7 @@ def _longs(values: Sequence[int], device: Any = None) -> Tensor:
     return tensor(list(values), dtype=dtypes.int64, device=device)
 
 
-class PackedSequence(_PackedFields):
+class PackedSequence(PackedSequence_):
     """A batch of sequences, longest first, stored time step by time step.
 
     Attributes:

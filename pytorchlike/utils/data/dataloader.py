@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.context import BaseContext
 from typing import Any, Generic, TypeVar
 
-import pytorchlike as torch
-
+from ...core.device import device_count
 from . import _utils
 from .dataset import Dataset, IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
@@ -247,7 +246,7 @@ class _BaseDataLoaderIter:
         self._index_sampler = loader._index_sampler
         self._collate_fn = loader.collate_fn
         self._num_workers = loader.num_workers
-        if loader.pin_memory and not torch.cuda.is_available():
+        if loader.pin_memory and not device_count("cuda"):
             warnings.warn(
                 "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.", stacklevel=4
             )

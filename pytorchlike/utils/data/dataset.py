@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-import pytorchlike as torch
+from ...aten.random import randperm
 
 __all__ = ["ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset", "TensorDataset", "random_split"]
 
@@ -213,6 +213,6 @@ def random_split(dataset: Dataset[T], lengths: Sequence[int | float], generator:
                 warnings.warn(f"Length of split at index {i} is 0. This might result in an empty dataset.", stacklevel=2)
     if sum(parts) != len(dataset):  # type: ignore[arg-type]
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
-    indices = torch.randperm(sum(parts), generator=generator).tolist()
+    indices = randperm(sum(parts), generator=generator).tolist()
     ends = itertools.accumulate(parts)
     return [Subset(dataset, indices[end - length : end]) for end, length in zip(ends, parts)]

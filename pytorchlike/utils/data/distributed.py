@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from collections.abc import Iterator
 from typing import Any
 
-import pytorchlike as torch
-
+from ...aten.random import randperm
+from ...tensors.generator import Generator
 from .sampler import Sampler
 
 __all__ = ["DistributedSampler"]
 
 
 def _process_group() -> Any:
-    group = getattr(torch, "distributed", None)
+    name = "pytorchlike.distributed"
+    group = importlib.import_module(name) if importlib.util.find_spec(name) else None
     if group is None or not group.is_available():
         raise RuntimeError("Requires distributed package to be available")
     return group
@@ -60,9 +62,9 @@ class DistributedSampler(Sampler[int]):
 
     def __iter__(self) -> Iterator[int]:
         if self.shuffle:
-            generator = torch.Generator()
+            generator = Generator()
             generator.manual_seed(self.seed + self.epoch)
-            indices = torch.randperm(len(self.dataset), generator=generator).tolist()
+            indices = randperm(len(self.dataset), generator=generator).tolist()
         else:
             indices = list(range(len(self.dataset)))
         if not self.drop_last and len(indices) < self.total_size:  # filled up from the start, more than once if need be

@@ -6,7 +6,11 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any, Generic, TypeVar
 
-import pytorchlike as torch
+from ...aten.constructors import as_tensor
+from ...aten.create import empty
+from ...aten.random import multinomial, randint, randperm
+from ...core.dtype import float64, int64
+from ...tensors.generator import Generator
 
 __all__ = ["BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler"]
 
@@ -17,7 +21,7 @@ _CHUNK = 32
 
 def draw_seed(generator: Any = None) -> int:
     """A random 63-bit number, drawn as torch draws the seeds of samplers and loaders."""
-    return int(torch.empty((), dtype=torch.int64).random_(generator=generator).item())
+    return int(empty((), dtype=int64).random_(generator=generator).item())
 
 
 def _check_bool(name: str, value: Any) -> None:
@@ -78,17 +82,17 @@ class RandomSampler(Sampler[int]):
         n = len(self.data_source)
         generator = self.generator
         if generator is None:
-            generator = torch.Generator()
+            generator = Generator()
             generator.manual_seed(draw_seed())
         if self.replacement:
             rounds, rest = divmod(self.num_samples, _CHUNK)
             for size in itertools.chain(itertools.repeat(_CHUNK, rounds), [rest] if rest else []):
-                yield from torch.randint(high=n, size=(size,), dtype=torch.int64, generator=generator).tolist()
+                yield from randint(n, (size,), dtype=int64, generator=generator).tolist()
         else:
             rounds, rest = divmod(self.num_samples, n)
             for _ in range(rounds):
-                yield from torch.randperm(n, generator=generator).tolist()
-            yield from torch.randperm(n, generator=generator).tolist()[:rest]  # drawn even if nothing is left: torch does
+                yield from randperm(n, generator=generator).tolist()
+            yield from randperm(n, generator=generator).tolist()[:rest]  # drawn even if nothing is left: torch does
 
     def __len__(self) -> int:
         return self.num_samples
@@ -104,7 +108,7 @@ class SubsetRandomSampler(Sampler[int]):
         self.generator = generator
 
     def __iter__(self) -> Iterator[int]:
-        for i in torch.randperm(len(self.indices), generator=self.generator).tolist():
+        for i in randperm(len(self.indices), generator=self.generator).tolist():
             yield self.indices[i]
 
     def __len__(self) -> int:
@@ -121,7 +125,7 @@ class WeightedRandomSampler(Sampler[int]):
             raise ValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
         if not isinstance(replacement, bool):
             raise ValueError(f"replacement should be a boolean value, but got replacement={replacement}")
-        table = torch.as_tensor(weights, dtype=torch.double)
+        table = as_tensor(weights, dtype=float64)
         if len(table.shape) != 1:
             raise ValueError(f"weights should be a 1d sequence but given weights have shape {tuple(table.shape)}")
         self.weights = table
@@ -130,7 +134,7 @@ class WeightedRandomSampler(Sampler[int]):
         self.generator = generator
 
     def __iter__(self) -> Iterator[int]:
-        yield from torch.multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator).tolist()
+        yield from multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator).tolist()
 
     def __len__(self) -> int:
         return self.num_samples

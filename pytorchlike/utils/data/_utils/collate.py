@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
-import pytorchlike as torch
+from ....aten.constructors import as_tensor, tensor
+from ....aten.shape import stack
+from ....core.dtype import float64
+from ....tensors.tensor import Tensor
 
 __all__ = ["collate", "default_collate", "default_collate_err_msg_format", "default_collate_fn_map", "default_convert"]
 
@@ -49,12 +52,12 @@ def _rebuilt_sequence(like: Sequence, items: list) -> Any:
 def default_convert(data: Any) -> Any:
     """Arrays and numpy numbers become tensors, in dicts, tuples and lists too; everything else stays as it is."""
     kind = type(data)
-    if isinstance(data, torch.Tensor):
+    if isinstance(data, Tensor):
         return data
     if kind.__module__ == "numpy" and kind.__name__ not in ("str_", "string_", "bytes_"):
         if isinstance(data, np.ndarray) and data.dtype.kind in _NO_NUMBERS:
             return data
-        return torch.as_tensor(data)
+        return as_tensor(data)
     if isinstance(data, Mapping):
         return _rebuilt_mapping(data, {key: default_convert(data[key]) for key in data})
     if _is_namedtuple(data):
@@ -98,7 +101,7 @@ def collate(batch: Any, *, collate_fn_map: dict | None = None) -> Any:
 
 def collate_tensor_fn(batch: Sequence, *, collate_fn_map: dict | None = None) -> Any:
     """Tensors are stacked along a new first dimension."""
-    return torch.stack(list(batch), 0)
+    return stack(list(batch), 0)
 
 
 def collate_numpy_array_fn(batch: Sequence, *, collate_fn_map: dict | None = None) -> Any:
@@ -106,26 +109,26 @@ def collate_numpy_array_fn(batch: Sequence, *, collate_fn_map: dict | None = Non
     first = batch[0]
     if first.dtype.kind in _NO_NUMBERS:
         raise TypeError(default_collate_err_msg_format.format(first.dtype))
-    plain = collate_fn_map is None or collate_fn_map.get(torch.Tensor) is collate_tensor_fn
+    plain = collate_fn_map is None or collate_fn_map.get(Tensor) is collate_tensor_fn
     if plain and all(array.shape == first.shape and array.dtype == first.dtype for array in batch):
-        return torch.as_tensor(np.stack(batch))  # one copy on the host; a tensor of each sample would cost an operator each
-    return collate([torch.as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
+        return as_tensor(np.stack(batch))  # one copy on the host; a tensor of each sample would cost an operator each
+    return collate([as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
 
 
 def collate_numpy_scalar_fn(batch: Sequence, *, collate_fn_map: dict | None = None) -> Any:
     """Numpy's numbers keep their dtype."""
     same = all(type(number) is type(batch[0]) for number in batch)
-    return torch.as_tensor(np.array(batch) if same else batch)
+    return as_tensor(np.array(batch) if same else batch)
 
 
 def collate_float_fn(batch: Sequence, *, collate_fn_map: dict | None = None) -> Any:
     """Python's floats become float64."""
-    return torch.tensor(batch, dtype=torch.float64)
+    return tensor(batch, dtype=float64)
 
 
 def collate_int_fn(batch: Sequence, *, collate_fn_map: dict | None = None) -> Any:
     """Python's ints become int64, bools bool."""
-    return torch.tensor(batch)
+    return tensor(batch)
 
 
 def collate_str_fn(batch: Sequence, *, collate_fn_map: dict | None = None) -> Any:
@@ -134,7 +137,7 @@ def collate_str_fn(batch: Sequence, *, collate_fn_map: dict | None = None) -> An
 
 
 default_collate_fn_map: dict[type | tuple[type, ...], Callable] = {
-    torch.Tensor: collate_tensor_fn,
+    Tensor: collate_tensor_fn,
     np.ndarray: collate_numpy_array_fn,
     (np.bool_, np.number, np.object_): collate_numpy_scalar_fn,
     float: collate_float_fn,

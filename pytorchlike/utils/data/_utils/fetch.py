@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytorchlike as torch
-
+from ....aten.constructors import tensor as make_tensor
 from ..dataset import Subset, TensorDataset
 from .collate import default_collate
 
@@ -22,7 +21,7 @@ def _stacked(dataset: Any, indices: list[int]) -> list | None:
         dataset, indices = dataset.dataset, [dataset.indices[i] for i in indices]
     if type(dataset) is not TensorDataset or not indices or any(type(i) is not int for i in indices):
         return None
-    where = torch.tensor(indices)
+    where = make_tensor(indices)
     return [tensor[where] for tensor in dataset.tensors]
 
 

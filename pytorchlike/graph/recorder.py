@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import weakref
 from typing import Any
 
 import jax
@@ -31,7 +30,6 @@ MOST_UNREAD_CHECKS = 100
 
 _root = State(None, None, (), None, None)
 _extend_lock = threading.RLock()
-_traces: weakref.WeakSet[Trace] = weakref.WeakSet()
 
 
 class Trace:
@@ -55,7 +53,6 @@ class Trace:
         self.ints: list[int] = []
         self.sites: dict[int, str] = {}
         self.lock = threading.RLock()
-        _traces.add(self)
 
     def slot_of(self, value: Value) -> int:
         """The slot of a value that is not pending here; it becomes an input when it is not one yet."""

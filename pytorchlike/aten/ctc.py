@@ -31,7 +31,7 @@ def _states(targets, blank: int):
     """The targets with a blank around each, and where the state two before holds another label, so that the blank may be left out."""
     batch, length = targets.shape
     labels = jnp.full((batch, 2 * length + 1), blank, jnp.int32).at[:, 1::2].set(targets.astype(jnp.int32))
-    differs = jnp.pad(labels[:, 2:] != labels[:, :-2], ((0, 0), (2, 0)))
+    differs = jnp.pad(labels[:, 2:] != labels[:, :-2], ((0, 0), (2, 0)))[:, : labels.shape[1]]
     return labels, differs
 
 
@@ -41,9 +41,9 @@ def _scores(log_probs, labels):
 
 
 def _shifted(a, by: int):
-    """States moved by one or two places, -inf where none come in (or all of it, when there are not as many states)."""
-    edge = jnp.full_like(a[:, : abs(by)], -jnp.inf)
-    return jnp.concatenate([edge, a[:, :-by]] if by > 0 else [a[:, -by:], edge], 1)
+    """States moved by some places, -inf where none come in."""
+    moved = jnp.pad(a, ((0, 0), (max(by, 0), max(-by, 0))), constant_values=-jnp.inf)
+    return moved[:, : a.shape[1]] if by > 0 else moved[:, -by:]
 
 
 def _forward(scores, differs):
@@ -63,7 +63,7 @@ def _backward(scores, differs, input_lengths, target_lengths):
     """``beta``: the log probability of all ways to go on from a state, its own score included."""
     state = jnp.arange(scores.shape[2])
     ends = (state == 2 * target_lengths[:, None]) | (state == 2 * target_lengths[:, None] - 1)
-    may_skip = jnp.pad(differs[:, 2:], ((0, 0), (0, min(2, differs.shape[1]))))
+    may_skip = jnp.pad(differs[:, 2:], ((0, 0), (0, 2)))[:, : differs.shape[1]]
 
     def step(after, now):
         time, score = now

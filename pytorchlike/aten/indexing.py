@@ -11,8 +11,9 @@ import numpy as np
 from ..core.dtype import bool_, uint8
 from ..core.promotion import scalar_type_name
 from ..dispatch import overrides
-from ..dispatch.call import call_view, general_inplace, host_tensor
+from ..dispatch.call import general_inplace, host_tensor
 from ..dispatch.registry import Form, lookup, view
+from ..dispatch.view import call_view
 from ..tensors import geometry as geometries
 from ..tensors.construct import infer_array
 from ..tensors.geometry import Geometry

@@ -6,16 +6,21 @@ Gradients are values, recorded like everything else, so a whole backward pass jo
 
 from __future__ import annotations
 
+import functools
 import heapq
 from collections.abc import Sequence
 from typing import Any
 
+import jax
+import numpy as np
+
+from ..core.device import jax_device
 from ..core.state import thread
 from ..dispatch.call import apply
 from ..dispatch.derivative import Differentiable
 from ..dispatch.registry import lookup
 from ..graph.recorder import record
-from ..graph.value import Value, constant
+from ..graph.value import Aval, Value, constant
 from ..tensors.mutation import write_into
 from ..tensors.tape import AccumulateGrad, Edge, Node, unpack_value
 from ..tensors.tensor import Tensor, make_tensor, tensor_method
@@ -139,11 +144,15 @@ def _zeros_like(x: Any) -> Tensor:
     return lookup("zeros_like")(x)
 
 
-def _ones_like(value: Value) -> Value:
-    import numpy as np
+@functools.lru_cache(maxsize=256)
+def _ones(aval: Aval) -> Any:
+    with jax.enable_x64(True):
+        return jax.device_put(np.ones(aval.size, aval.dtype.numpy), jax_device(aval.device))
 
-    aval = value.aval
-    return constant(np.ones(aval.size, aval.dtype.numpy), aval)
+
+def _ones_like(value: Value) -> Value:
+    """The gradient that backward starts from; its array is sent to the device once."""
+    return constant(np.ones(value.aval.size, value.aval.dtype.numpy) if value.aval.is_meta else _ones(value.aval), value.aval)
 
 
 def _roots(tensors: Sequence[Tensor], grads: tuple, create_graph: bool) -> list[tuple[Edge, Any]]:

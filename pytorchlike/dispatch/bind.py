@@ -109,7 +109,6 @@ class Layout:
 
 _FLOAT_AVAL = jax.ShapeDtypeStruct((), np.dtype(np.float64))
 _INT_AVAL = jax.ShapeDtypeStruct((), np.dtype(np.int64))
-_INT_AVAL = jax.ShapeDtypeStruct((), np.dtype(np.int64))
 
 
 def _number(scalar: Any, compute: Any, kind: str) -> Any:

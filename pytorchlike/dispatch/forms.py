@@ -14,7 +14,7 @@ from ..core.dtype import dtype
 from ..tensors.tensor import Tensor, method_makers
 from . import overrides, registry
 from .bind import type_name
-from .call import folded_argument, make_function, make_inplace, numpy_spellings
+from .generate import folded_argument, make_function, make_inplace, numpy_spellings
 from .overloads import callers
 from .registry import FUNCTION, INPLACE, METHOD
 from .schema import Argument

@@ -12,7 +12,7 @@ from .schema import Schema
 
 __all__ = ["OpOverload", "OpOverloadPacket", "overload_of", "packet_of"]
 
-#: (operator, form) -> function of the operator's arguments; call.py fills it.
+#: (operator, form) -> function of the operator's arguments; generate.py and forms.py fill it.
 callers: dict[str, Callable] = {}
 
 

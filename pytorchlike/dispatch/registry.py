@@ -2,7 +2,7 @@
 
 One declaration holds all facts about an operator.  Its body is a pure function of ``jax.Array`` and static Python values; the
 function, the method, the in-place and ``out=`` forms, promotion, the gradient's reduction to the input's shape and the recording
-are derived from the schema (`forms.py`, `call.py`).
+are derived from the schema (`forms.py`, `generate.py`).
 """
 
 from __future__ import annotations

@@ -74,18 +74,21 @@ class Program:
 class Part:
     """The part of a program that runs on one device."""
 
-    __slots__ = ("live", "inputs", "donated", "steps", "float_count", "int_count", "function", "tier", "runs")
+    __slots__ = ("live", "inputs", "donated", "steps", "float_count", "int_count", "floats", "ints", "target", "function", "tier", "runs")
 
-    def __init__(self, live: tuple[int, ...], inputs: tuple[int, ...], donated: tuple[int, ...], steps: list[State], platform: str) -> None:
+    def __init__(self, live: tuple[int, ...], inputs: tuple[int, ...], donated: tuple[int, ...], steps: list[State], target: jax.Device) -> None:
         self.live = live
         self.inputs = inputs
         self.steps = steps
         last = steps[-1] if steps else None
         self.float_count = last.float_count if last else 0
         self.int_count = last.int_count if last else 0
+        self.floats: tuple[list[float], Any] = ([], None)
+        self.ints: tuple[list[int], Any] = ([], None)
         self.donated = donated
+        self.target = target
         self.runs = 0
-        self._compile(tiers.first_tier(platform))
+        self._compile(tiers.first_tier(target.platform))
 
     def _compile(self, tier: str) -> None:
         """Have the next run compile for a tier."""
@@ -107,9 +110,16 @@ class Part:
                         arrays[k] = value.array = jax.device_put(array, jax_device(value.aval.device))
         if protected:
             arrays = [jax.numpy.copy(a) if slot in protected else a for slot, a in zip(self.inputs, arrays, strict=True)]
-        packed_floats = np.array(floats[: self.float_count], np.float64) if self.float_count else None
-        packed_ints = np.array(ints[: self.int_count], np.int64) if self.int_count else None
         with jax.enable_x64(True):
+            # Numbers stay on the device from run to run, since most do not change; list and array in one tuple, as threads share programs.
+            given_floats, packed_floats = self.floats
+            if floats[: self.float_count] != given_floats:
+                packed_floats = jax.device_put(np.array(floats[: self.float_count], np.float64), self.target)
+                self.floats = (floats[: self.float_count], packed_floats)
+            given_ints, packed_ints = self.ints
+            if ints[: self.int_count] != given_ints:
+                packed_ints = jax.device_put(np.array(ints[: self.int_count], np.int64), self.target)
+                self.ints = (ints[: self.int_count], packed_ints)
             return self.function(packed_floats, packed_ints, *arrays)
 
     def _trace(self, floats: Any, ints: Any, *arrays: Any) -> tuple[list[Any], Any]:
@@ -163,7 +173,7 @@ def compile_program(position: State, live: tuple[int, ...], donatable: tuple[int
                 tuple(s for s in inputs if device_of[s] == target),
                 given,
                 [step for step in steps if device_of[step.slot] == target],
-                jax_device(target).platform,
+                jax_device(target),
             )
         )
     data_checks = [

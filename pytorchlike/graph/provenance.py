@@ -5,19 +5,31 @@ from __future__ import annotations
 import os
 import sys
 
-__all__ = ["is_user_file", "user_line"]
+__all__ = ["as_text", "is_user_file", "user_line"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
+#: How the names of our source files (and of generated functions) start.
+_OURS = (_PACKAGE, "<pytorchlike")
+
+
 def is_user_file(filename: str) -> bool:
-    """Whether a source file is outside of this package (and not part of its import machinery)."""
-    return not filename.startswith((_PACKAGE, "<pytorchlike"))
+    """Whether a source file is outside of this package."""
+    return not filename.startswith(_OURS)
 
 
-def user_line() -> str:
-    """``file:line`` of the innermost frame outside of this package."""
+def user_line() -> tuple[str, int] | None:
+    """File and line of the innermost frame outside of this package."""
     frame = sys._getframe(1)
-    while frame is not None and not is_user_file(frame.f_code.co_filename):
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        if not filename.startswith(_OURS):
+            return filename, frame.f_lineno
         frame = frame.f_back  # type: ignore[assignment]
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
+    return None
+
+
+def as_text(line: tuple[str, int] | None) -> str:
+    """``file:line``; empty where it is not known."""
+    return "" if line is None else f"{line[0]}:{line[1]}"

@@ -1,12 +1,13 @@
 """Recording instructions in the thread's trace, and flushing it: the only two things that happen to a trace.
 
-`record` is the general way in; the generated operator functions (dispatch/call.py) do the same inline for the common case.
+`record` is the general way in; the generated operator functions (dispatch/generate.py) do the same inline for the common case.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
+import weakref
 from typing import Any
 
 import jax
@@ -51,7 +52,7 @@ class Trace:
         self.inputs: dict[Value, int] = {}
         self.floats: list[float] = []
         self.ints: list[int] = []
-        self.sites: dict[int, str] = {}
+        self.sites: dict[int, tuple[str, int] | None] = {}
         self.lock = threading.RLock()
 
     def slot_of(self, value: Value) -> int:
@@ -160,6 +161,11 @@ def flush(trace: Trace, reason: str) -> None:
                 )
                 program, protected = position.programs.get((live, donatable)) or _program(position, live, donatable)
                 _run(program, protected, trace, state)
+            for value in values if position.has_meta else ():
+                if value.aval.is_meta:
+                    value.trace = None
+            values.clear()  # a dead value and its trace refer to each other: without this they would wait for the cycle collector,
+            trace.inputs.clear()  # and the inputs with them
         finally:  # also after an error (out of memory): what was pending can still be asked for value by value
             if state.trace is trace:
                 state.trace = Trace()
@@ -194,7 +200,7 @@ def _run(program: Program, protected: frozenset[int], trace: Trace, state: Threa
         value.array = array
         value.trace = None
     if flags is not None:
-        state.checks.append((flags, [(*check, trace.sites.get(slot, "")) for slot, check in program.data_checks]))
+        state.checks.append((flags, program.data_checks, trace.sites))
         if len(state.checks) > MOST_UNREAD_CHECKS:
             raise_data_errors()
 
@@ -233,20 +239,17 @@ def synchronise(value: Value, reason: str) -> Any:
 
 
 def raise_data_errors() -> None:
-    """Raise the first error that a data check of an executed program found, naming the operator and its source line.
-
-    The checks of other programs of this thread that wait behind it are dropped.
-
-    Raises:
-        What the operator declared for the check that failed.
-    """
-    checks = thread.state.checks
-    while checks:
-        flags, sites = checks.pop(0)
-        for failed, (exception, message, name, site) in zip(np.asarray(flags).tolist(), sites, strict=True):
-            if failed:
-                checks.clear()
-                raise exception(f"{message} ({name}, called at {site})" if site else f"{message} ({name})")
+    """Raise the first error that a data check of an executed program found, naming the operator and its source line."""
+    pending = thread.state.checks
+    while pending:
+        flags, data_checks, sites = pending.pop(0)
+        flags = np.asarray(flags)
+        if not flags.any():
+            continue
+        pending.clear()
+        slot, (exception, message, name) = data_checks[int(flags.argmax())]
+        site = provenance.as_text(sites.get(slot))
+        raise exception(f"{message} ({name}, called at {site})" if site else f"{message} ({name})")
 
 
 def step_boundary(reason: str) -> None:
@@ -257,9 +260,10 @@ def step_boundary(reason: str) -> None:
 def flush_all() -> None:
     """Run everything pending in this thread, and wait until devices have finished."""
     trace = thread.state.trace
-    values = trace.values
+    pending = [weakref.ref(value) for value in trace.values]  # a strong reference would make dead results live
     flush(trace, "flush_all")
-    jax.block_until_ready([v.array for v in values if v.trace is None and isinstance(v.array, jax.Array) and not v.array.is_deleted()])
+    survivors = [value.array for value in (reference() for reference in pending) if value is not None]
+    jax.block_until_ready([array for array in survivors if isinstance(array, jax.Array) and not array.is_deleted()])
     raise_data_errors()
 
 

@@ -33,12 +33,13 @@ class State:
         limit: the depth at which the trace is cut.
         backwards: needed inputs (bits) -> `Backward` of the instruction here.
         programs: (live slots, donated slots) -> compiled `Program` of the trace that ends here.
+        has_meta: some value of the trace is on the meta device.
         offsets: window of a storage -> the offsets it was seen with here (one that keeps changing becomes an input).
     """
 
     __slots__ = (
         "next", "parent", "instruction", "slots", "inference", "aval", "slot", "slot_count", "float_count", "int_count", "depth", "limit",
-        "backwards", "programs", "offsets",
+        "backwards", "programs", "offsets", "has_meta",
     )  # fmt: skip
 
     def __init__(self, parent: State | None, instruction: Instruction | None, slots: tuple[int, ...], inference: Inference | None,
@@ -55,8 +56,10 @@ class State:
             self.aval, self.slot = aval, -1
             self.slot_count = self.float_count = self.int_count = self.depth = 0
             self.limit = SOFT_CAP
+            self.has_meta = False
             return
         self.aval = inference.outputs[0] if inference is not None and inference.outputs else aval
+        self.has_meta = parent.has_meta or (self.aval is not None and self.aval.is_meta)
         self.slot = parent.slot_count
         self.slot_count = parent.slot_count + (1 if inference is None else len(inference.outputs))
         self.float_count, self.int_count = parent.float_count, parent.int_count

@@ -484,17 +484,17 @@ class RuleOptimizer(Optimizer):
             if p.grad is not None:
                 if group.get("differentiable") and p.grad.requires_grad:
                     raise NotImplementedError(f"{type(self).__name__}(differentiable=True): steps are not recorded on the tape")
-                kind = {**on, **self._init_state(p, group, on)}
-                by_kind.setdefault((p.device, *kind.items()), []).append(p)
+                own = self._init_state(p, group, on)
+                by_kind.setdefault((p.device, *own.items()) if own else (p.device,), []).append(p)
         numbers = self.numbers(group)
         floats = {name: float(value) for name, value in numbers.items() if not isinstance(value, Tensor)}
         tensors = {name: value for name, value in numbers.items() if isinstance(value, Tensor)}
-        for (device, *pairs), params in by_kind.items():
-            switches = dict(pairs)
+        for (device, *own_pairs), params in by_kind.items():
+            switches = {**on, **dict(own_pairs)}
             keys = tuple(self.state_keys(switches))
             targets = [*params, *(self.state[p][key] for key in keys for p in params)]
             arguments = [*targets, *(p.grad for p in params), *(value.to(device) for value in tensors.values())]
-            instruction = _instruction(type(self), tuple(pairs), keys, len(params), tuple(floats), tuple(tensors))  # type: ignore[arg-type]
+            instruction = _instruction(type(self), tuple(switches.items()), keys, len(params), tuple(floats), tuple(tensors))  # type: ignore[arg-type]
             results = record(instruction, tuple([a._content() for a in arguments]), tuple(floats.values()))
             for target, value in zip(targets, results, strict=True):
                 write_into(target, value)

@@ -54,7 +54,6 @@ class Layer:
     """One layer: ``getattr(nn, name)(*args, **kwargs)(*inputs)``.
 
     Attributes:
-        random: the call draws random numbers; it is compared in eval mode only.
         grad: whether gradients are compared.
     """
 
@@ -62,15 +61,14 @@ class Layer:
     args: tuple = ()
     kwargs: dict[str, Any] = field(default_factory=dict)
     inputs: tuple = ()
-    random: bool = False
     grad: bool = True
 
     def __str__(self) -> str:
         return f"{self.name}{self.args}{self.kwargs or ''}"
 
 
-def layer(name: str, *args: Any, inputs: tuple, random: bool = False, grad: bool = True, **kwargs: Any) -> Layer:
-    return Layer(name, args, kwargs, inputs, random, grad)
+def layer(name: str, *args: Any, inputs: tuple, grad: bool = True, **kwargs: Any) -> Layer:
+    return Layer(name, args, kwargs, inputs, grad)
 
 
 SEQUENCE, IMAGE, VOLUME = f(2, 4, 9), f(2, 4, 8, 8), f(2, 4, 6, 6, 6)
@@ -87,7 +85,7 @@ ACTIVATIONS = [
     layer("GELU", "tanh", inputs=(PLAIN,)),
     layer("Hardtanh", -0.5, 0.5, inputs=(PLAIN,)),
     layer("PReLU", 4, 0.1, inputs=(PLAIN,)),
-    layer("RReLU", inputs=(PLAIN,), random=True),
+    layer("RReLU", inputs=(PLAIN,)),
     layer("Softmax", 1, inputs=(PLAIN,)),
     layer("Softmin", 1, inputs=(PLAIN,)),
     layer("LogSoftmax", -1, inputs=(PLAIN,)),
@@ -157,7 +155,9 @@ POOLINGS = [
     layer("AdaptiveAvgPool1d", 3, inputs=(SEQUENCE,)),
     layer("AdaptiveAvgPool2d", (3, 5), inputs=(IMAGE,)),
     layer("AdaptiveAvgPool3d", 2, inputs=(VOLUME,)),
-    layer("FractionalMaxPool2d", 2, output_ratio=0.5, _random_samples=None, inputs=(IMAGE,), random=True, grad=False),
+    layer("FractionalMaxPool2d", 2, output_ratio=0.5, inputs=(IMAGE,)),
+    layer("FractionalMaxPool2d", (2, 3), output_size=(3, 2), return_indices=True, inputs=(f(4, 8, 8),)),
+    layer("FractionalMaxPool3d", 2, output_ratio=(0.5, 0.4, 0.6), inputs=(VOLUME,)),
 ]
 
 RESIZINGS = [
@@ -184,7 +184,7 @@ RESIZINGS = [
 ]
 
 DROPOUTS = [
-    *(layer(name, 0.4, inputs=(inputs,), random=True) for name, inputs in (
+    *(layer(name, 0.4, inputs=(inputs,)) for name, inputs in (
         ("Dropout", PLAIN), ("Dropout1d", SEQUENCE), ("Dropout2d", IMAGE), ("Dropout3d", VOLUME), ("AlphaDropout", PLAIN),
         ("FeatureAlphaDropout", IMAGE),
     )),
@@ -212,6 +212,7 @@ LOSSES = [
     layer("TripletMarginLoss", swap=True, inputs=(PLAIN, f(3, 4), f(3, 4))),
     layer("TripletMarginWithDistanceLoss", inputs=(PLAIN, f(3, 4), f(3, 4))),
     layer("CTCLoss", inputs=(f(5, 2, 4), Given([[1, 2], [3, 1]], "int64"), Given([5, 4], "int64"), Given([2, 1], "int64"))),
+    layer("CTCLoss", 3, "sum", True, inputs=(f(5, 2, 4), Given([1, 1, 2, 0], "int64"), Given([2, 5], "int64"), Given([2, 2], "int64"))),
     layer("AdaptiveLogSoftmaxWithLoss", 8, 10, (3, 6), 2.0, inputs=(f(4, 8), Ints((4,), 10))),
 ]
 
@@ -240,4 +241,9 @@ ATTENTION = [
 
 LAYERS: list[Layer] = [
     *ACTIVATIONS, *LINEAR, *CONVOLUTIONS, *NORMALIZATIONS, *POOLINGS, *RESIZINGS, *DROPOUTS, *LOSSES, *RECURRENT, *ATTENTION,
+]  # fmt: skip
+#: Those that are compared under the immediate executor too: one of each kind, on shapes that others use as well.
+IMMEDIATE = [
+    ACTIVATIONS[1], LINEAR[1], LINEAR[6], CONVOLUTIONS[2], NORMALIZATIONS[2], NORMALIZATIONS[10], POOLINGS[2], RESIZINGS[12], DROPOUTS[0],
+    LOSSES[9], RECURRENT[2], ATTENTION[1],
 ]  # fmt: skip

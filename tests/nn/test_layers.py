@@ -12,8 +12,9 @@ import pytest
 import torch
 
 import pytorchlike
+from pytorchlike.graph import executors
 
-from .layers import LAYERS, Floats, Layer
+from .layers import IMMEDIATE, LAYERS, Floats, Layer
 
 NAMES = sorted({entry.name for entry in LAYERS})
 
@@ -57,9 +58,6 @@ def test_layer_equals_torchs(entry):
         ours, theirs = _pair(entry)
         assert repr(ours) == repr(theirs)
         _same_state(ours, theirs)
-        if entry.random:
-            ours.eval()
-            theirs.eval()
         inputs, their_inputs = _inputs(entry)
         results, their_results = _tensors(ours(*inputs)), _tensors(theirs(*their_inputs))
         assert len(results) == len(their_results)
@@ -68,6 +66,12 @@ def test_layer_equals_torchs(entry):
         _same_state(ours, theirs)
         if entry.grad:
             _same_gradients(ours, theirs, inputs, their_inputs, results, their_results)
+
+
+@pytest.mark.parametrize("entry", IMMEDIATE, ids=str)
+def test_layer_of_the_immediate_executor(entry):
+    with executors.immediate():
+        test_layer_equals_torchs(entry)
 
 
 def _same_state(ours, theirs):

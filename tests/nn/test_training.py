@@ -174,11 +174,11 @@ def train(torch: Any, build: Callable, after_step: Callable[[int], None] = lambd
 
 @pytest.mark.parametrize("build", MODELS, ids=lambda build: build.__name__)
 def test_losses_and_states_are_torchs(build: Callable) -> None:
-    """The losses agree to 1e-3, the states have the same entries, and once settled nothing is compiled any more."""
+    """The losses agree (to 5e-7 on the machine this was written on), the states have the same entries, and once settled nothing is compiled any more."""
     theirs, their_state = train(real_torch, build)
     compiled: dict[int, int] = {}
     mine, my_state = train(ours, build, lambda step: compiled.update({step: len(counters.compilations)}))
-    np.testing.assert_allclose(mine, theirs, rtol=1e-3)
+    np.testing.assert_allclose(mine, theirs, rtol=1e-4)
     assert theirs[-1] < theirs[0] or build is convolutional, "the model learns (not from noise)"
     assert [(name, tuple(t.shape)) for name, t in my_state.items()] == [(name, tuple(t.shape)) for name, t in their_state.items()]
     assert compiled[STEPS] == compiled[SETTLED], f"programs after each step: {compiled}"
@@ -187,4 +187,4 @@ def test_losses_and_states_are_torchs(build: Callable) -> None:
 @pytest.mark.parametrize("build", [perceptron, variational], ids=lambda build: build.__name__)
 def test_losses_of_the_immediate_executor(build: Callable, executor: str) -> None:
     """Both executors train alike."""
-    np.testing.assert_allclose(train(ours, build)[0], train(real_torch, build)[0], rtol=1e-3)
+    np.testing.assert_allclose(train(ours, build)[0], train(real_torch, build)[0], rtol=1e-4)

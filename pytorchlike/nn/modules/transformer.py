@@ -150,7 +150,24 @@ class TransformerDecoder(Module):
         return output if self.norm is None else self.norm(output)
 
 
-class TransformerEncoderLayer(Module):
+class _WithActivation(Module):
+    """A layer with an activation function, which is pickled by its name: the function's own address names ``torch``, which need not be there."""
+
+    activation: Callable[[Tensor], Tensor]
+
+    def __getstate__(self) -> dict:
+        state = self.__dict__.copy()
+        for name in ("relu", "gelu"):
+            if state.get("activation") is _get_activation_fn(name):
+                state["activation"] = name
+        return state
+
+    def __setstate__(self, state: dict) -> None:
+        activation = state.get("activation", None if "activation" in state.get("_modules", {}) else "relu")
+        super().__setstate__({**state, "activation": _get_activation_fn(activation)} if isinstance(activation, str) else state)
+
+
+class TransformerEncoderLayer(_WithActivation):
     """Self-attention and a feed-forward network, each with a residual connection and a normalization."""
 
     __constants__ = ["norm_first"]
@@ -177,11 +194,6 @@ class TransformerEncoderLayer(Module):
         self.activation_relu_or_gelu = 1 if is_relu else 2 if is_gelu else 0
         self.activation = activation
 
-    def __setstate__(self, state: dict) -> None:
-        super().__setstate__(state)
-        if not hasattr(self, "activation"):
-            self.activation = F.relu
-
     def forward(
         self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool = False
     ) -> Tensor:
@@ -200,7 +212,7 @@ class TransformerEncoderLayer(Module):
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
-class TransformerDecoderLayer(Module):
+class TransformerDecoderLayer(_WithActivation):
     """Self-attention, attention to the encoder's output and a feed-forward network, each with a residual connection and a normalization."""
 
     __constants__ = ["norm_first"]
@@ -225,10 +237,6 @@ class TransformerDecoderLayer(Module):
         self.dropout2 = Dropout(dropout)
         self.dropout3 = Dropout(dropout)
         self.activation = _get_activation_fn(activation) if isinstance(activation, str) else activation
-
-    def __setstate__(self, state: dict) -> None:
-        state.setdefault("activation", F.relu)
-        super().__setstate__(state)
 
     def forward(
         self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,

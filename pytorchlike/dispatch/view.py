@@ -1,0 +1,147 @@
+"""Calling view operators: new geometries over the same storage, and their gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.state import thread
+from ..graph.value import aval_of
+from ..tensors import geometry as geometries
+from ..tensors import windows
+from ..tensors.tape import Backward, connect
+from ..tensors.tensor import MULTI_OUTPUT_VIEW, NO_GRAD_VIEW, PLAIN_TYPES, Tensor, make_storage, make_view, view_edge
+from . import keys
+from .derivative import Differentiable, backward_name
+from .registry import ViewOperator
+
+__all__ = ["call_view", "call_view_inplace"]
+
+_view_memo: dict[tuple, _ViewPlan] = {}
+
+
+class ViewAdjoint(Differentiable):
+    """The gradient of a view operator: the adjoints of its windows in the whole input, added up."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str, whole: Any, windows_at: Sequence[Any]) -> None:
+        def pull_back(*grads: Any) -> Any:
+            total = None
+            for g, at in zip(grads, windows_at, strict=True):
+                part = windows.adjoint(g, whole, at)
+                total = part if total is None else total + part
+            return total
+
+        super().__init__(name, pull_back)
+
+
+class _ViewPlan:
+    """What a view operator does to one geometry.
+
+    Attributes:
+        results: the geometries of its results.
+        several: whether it returns a tuple.
+        whole, relatives: the input as a contiguous whole, and where the results lie in it.
+        backwards: (dtype, device) -> `Backward`, made on first use.
+    """
+
+    __slots__ = ("name", "results", "several", "whole", "relatives", "backwards")
+
+    def __init__(self, operator: ViewOperator, at: Any, arguments: tuple[Any, ...]) -> None:
+        found = operator.body(at, *arguments)
+        self.name = operator.name
+        self.several = not isinstance(found, geometries.Geometry)
+        self.results = tuple(found) if self.several else (found,)
+        self.whole = geometries.contiguous(tuple(at.size))
+        relative = found if at is self.whole else operator.body(self.whole, *arguments)
+        self.relatives = tuple(relative) if self.several else (relative,)
+        self.backwards: dict[tuple, Backward] = {}
+
+    def backward(self, tensor: Tensor) -> Backward:
+        """How the tape differentiates the view of a tensor."""
+        aval = (tensor._value if tensor._storage is None else tensor._storage.value).aval
+        key = (aval.dtype, aval.device)
+        found = self.backwards.get(key)
+        if found is None:
+            inputs = (aval_of(tuple(self.whole.size), *key),)
+            outputs = tuple([aval_of(tuple(r.size), *key) for r in self.results])
+            found = self.backwards[key] = Backward(backward_name(self.name), (), (), (True,), inputs, outputs, self._adjoint)
+        return found
+
+    def _adjoint(self, present: tuple[bool, ...]) -> ViewAdjoint:
+        return ViewAdjoint(f"{self.name}_backward", self.whole, [r for r, there in zip(self.relatives, present, strict=True) if there])
+
+
+def call_view(operator: ViewOperator, tensor: Tensor, arguments: tuple[Any, ...]) -> Any:
+    """Call a view operator: new geometries over the same storage."""
+    state = thread.state
+    if (state.slow or tensor.__class__ not in PLAIN_TYPES) and keys.is_intercepted((tensor, *arguments)):
+        return keys.run(operator, "", (tensor, *arguments))
+    at = tensor._where()
+    key = (operator, at, *arguments)
+    try:
+        plan = _view_memo.get(key)
+    except TypeError:
+        plan = None
+    if plan is None:
+        arguments = _view_arguments(operator, arguments)
+        key = (operator, at, *arguments)
+        plan = _view_memo.get(key) or _ViewPlan(operator, at, arguments)
+        if operator.name == "as_strided":
+            _check_storage(tensor, plan.results[0])
+        if len(_view_memo) > 65536:
+            _view_memo.clear()
+        _view_memo[key] = plan
+    edge = tensor._current_edge()
+    flags = (0 if state.grad_enabled else NO_GRAD_VIEW) | (MULTI_OUTPUT_VIEW if plan.several else 0)
+    if edge is None or not state.grad_enabled:
+        views = tuple([make_view(tensor, r, None, flags) for r in plan.results])
+    elif operator.name == "as_strided":  # it looks at the whole storage, so its gradient goes to the base tensor
+        base = tensor if tensor._base is None else tensor._base
+        views = (make_view(tensor, plan.results[0], view_edge(base, plan.results[0]), flags),)
+    else:
+        node = connect(plan.backward(tensor), (edge,), (), ())
+        views = tuple([make_view(tensor, r, (node, k), flags) for k, r in enumerate(plan.results)])
+    return views if plan.several else views[0]
+
+
+def _check_storage(tensor: Tensor, at: Any) -> None:
+    """Refuse a window that reaches beyond the storage."""
+    storage = make_storage(tensor)
+    if at.end > storage.value.aval.numel:
+        itemsize = storage.value.aval.dtype.itemsize
+        raise RuntimeError(
+            f"setStorage: sizes {list(at.size)}, strides {list(at.stride)}, storage offset {at.offset}, and itemsize {itemsize} requiring a storage "
+            f"size of {at.end * itemsize} are out of bounds for storage of size {storage.nbytes}"
+        )
+
+
+def call_view_inplace(operator: ViewOperator, tensor: Tensor, arguments: tuple[Any, ...]) -> Tensor:
+    """The in-place form of a view operator (``x.t_()``): the tensor itself gets the new geometry."""
+    viewed = call_view(operator, tensor, arguments)
+    base, flags = tensor._base, tensor._flags
+    tensor._geometry, tensor._seen = viewed._geometry, viewed._seen
+    tensor._base_tensor, tensor._flags, tensor._edge = base, flags, viewed._edge
+    return tensor
+
+
+def _view_arguments(operator: ViewOperator, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The body's arguments: ints as ints, tensors as their geometries."""
+    converted = []
+    for argument, value in zip(operator.schema.arguments[1:], arguments, strict=True):
+        if isinstance(value, Tensor):
+            value = value._where() if argument.type.startswith("Tensor") else int(value)
+        elif isinstance(value, (list, tuple)):
+            value = tuple([int(v) if isinstance(v, (Tensor, np.integer)) else v for v in value])
+        elif isinstance(value, np.integer):
+            value = int(value)
+        elif argument.type == "int[]" and isinstance(value, int):
+            value = (value,)
+        expected = argument.type.rstrip("?")
+        if value is not None and expected == "int" and not isinstance(value, int) or expected == "int[]" and value is not None and not isinstance(value, tuple):
+            raise TypeError(f"{operator.name}(): argument '{argument.name}' must be {'int' if expected == 'int' else 'tuple of ints'}, not {type(value).__name__}")
+        converted.append(value)
+    return tuple(converted)

@@ -34,8 +34,6 @@ from .aten.constructors import (
     tensor,
     typename,
 )
-from .aten.copy import MEMORY_FORMATS as _memory_formats
-from .aten.copy import memory_format
 from .aten.legacy import LEGACY_TYPES as _legacy_types
 from .backends.cpu import get_num_interop_threads, get_num_threads, set_num_interop_threads, set_num_threads
 from .backends.numerics import (
@@ -79,7 +77,8 @@ from .core.dtype import float64 as double
 from .core.dtype import int16 as short
 from .core.dtype import int32 as int
 from .core.dtype import int64 as long
-from .core.layouts import layout, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
+from .core.layouts import MEMORY_FORMATS as _memory_formats
+from .core.layouts import layout, memory_format, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
 from .core.size import Size
 from .core.typeinfo import finfo, iinfo
 from .dispatch import modes as _modes

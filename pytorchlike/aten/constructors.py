@@ -104,7 +104,7 @@ def typename(obj: Any, /) -> str:
         return obj.type()
     named = obj if hasattr(obj, "__qualname__") or hasattr(obj, "__name__") else type(obj)
     module, name = getattr(named, "__module__", None) or "", getattr(named, "__qualname__", None) or named.__name__
-    return name if module in ("", "builtins") else f"{module.replace('pytorchlike', 'torch', 1)}.{name}"
+    return (name if module in ("", "builtins") else f"{module}.{name}").replace("pytorchlike", "torch", 1)
 
 
 def is_tensor(obj: Any) -> bool:

@@ -21,31 +21,7 @@ from ..tensors.relayout import instruction as relayout
 from ..tensors.tape import Node, next_number
 from ..tensors.tensor import Tensor, make_tensor, tensor_method
 
-__all__ = ["MEMORY_FORMATS", "memory_format", "move", "to"]
-
-
-class memory_format:  # noqa: N801 - torch's name
-    """How the dimensions of a tensor are ordered in memory."""
-
-    __slots__ = ("name",)
-    __module__ = "torch"
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return f"torch.{self.name}"
-
-    def __reduce__(self) -> str | tuple:
-        return _format_by_name, (self.name,)
-
-
-#: torch's memory formats by name.
-MEMORY_FORMATS = {n: memory_format(n) for n in ("contiguous_format", "channels_last", "channels_last_3d", "preserve_format")}
-
-
-def _format_by_name(name: str) -> memory_format:
-    return MEMORY_FORMATS[name]
+__all__ = ["move", "to"]
 
 
 def _format_stride(tensor: Tensor, wanted: Any) -> tuple[int, ...] | None:

@@ -55,10 +55,10 @@ def _check(self, kernel_size, output_size, random_samples, spatial: int) -> None
                 f"with dimension {axis} being empty."
             )
     kernel, counts = expand(kernel_size, spatial), expand(output_size, spatial)
-    for axis, n, k, count in zip(_AXIS_NAMES[spatial], shape[-spatial:], kernel, counts):
+    for label, n, k, count in zip(_AXIS_NAMES[spatial], shape[-spatial:], kernel, counts):
         if count + k - 1 > n:
             shown = f"{name}{'_out' if spatial == 3 else ''}()"
-            raise RuntimeError(f"{shown}: pool {axis} {k} too large relative to input {axis} {n}")
+            raise RuntimeError(f"{shown}: pool {label} {k} too large relative to input {label} {n}")
     if random_samples.dtype != self.dtype:
         raise RuntimeError("Expect _random_samples to have the same dtype as input")
     if random_samples.ndim != 3:

@@ -123,8 +123,12 @@ def _refuse_numbers(operator: Operator, arguments: tuple[Any, ...]) -> None:
             raise TypeError(f"{operator.name}(): argument '{name}' (position {position + 1}) must be Tensor, not {type(value).__name__}")
 
 
-def general_inplace(operator: Operator, arguments: tuple[Any, ...]) -> Tensor:
-    """Call an operator's in-place form: the result becomes the content of the first argument, which is returned."""
+def general_inplace(operator: Operator, arguments: tuple[Any, ...], table: dict | None = None, key: tuple = ()) -> Tensor:
+    """Call an operator's in-place form: the result becomes the content of the first argument, which is returned.
+
+    Args:
+        table, key: where a generated method wants to find the instruction next time.
+    """
     if keys.is_intercepted(arguments):
         return keys.run(operator, "_", arguments)
     target = arguments[0]
@@ -134,6 +138,8 @@ def general_inplace(operator: Operator, arguments: tuple[Any, ...]) -> Tensor:
     others = any(isinstance(a, Tensor) and a._edge is not None for a in arguments[1:])
     check_writable(target, other_requires_grad=others)
     call = bind(operator, arguments, inplace=True)
+    if table is not None:
+        table[key] = call.instruction
     if operator.promote is not Promote.NONE:
         check_no_partial_overlap(target, call.tensors)
     floats, ints = tuple(call.floats), tuple(call.ints)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..core.state import on_default_dtype_change, thread
+from ..graph.provenance import user_line
 from ..graph.trie import State
 from ..graph.value import Value, new_value
 from ..tensors.tape import Edge, Node, next_number
@@ -63,18 +64,22 @@ def on_tape(found: State, edges: tuple[Edge | None, ...], inputs: tuple[Value, .
 
 _new = object.__new__
 
-_BLOCK = """\
-{indent}trace = state.trace
-{slots}
-{indent}found = trace.position.next.get((instruction, {slot_names}))
-{indent}if found is not None:
+_RECORDED = """\
 {indent}    trace.position = found{keep_scalar}
 {indent}    value = new(Value)
 {indent}    value.aval = found.aval
 {indent}    value.trace = trace
 {indent}    value.slot = found.slot
-{indent}    value.array = value.origin = None
-{indent}    trace.values.append(value)
+{indent}    value.array = None
+{indent}    trace.values.append(value)"""
+
+_BLOCK = """\
+{indent}trace = state.trace
+{slots}
+{indent}found = trace.position.next.get((instruction, {slot_names}))
+{indent}if found is not None:
+{recorded}
+{indent}    value.origin = None
 {indent}    out = new(Tensor)
 {indent}    out._value = value
 {indent}    out._storage = None
@@ -86,10 +91,27 @@ _BLOCK = """\
 """
 
 
-def _block(names: Sequence[str], key: str, table: str, indent: str, scalar: tuple[str, str] | None) -> str:
+#: The same when the result becomes the content of the first tensor, a base tensor that is not on the tape.
+_INPLACE_BLOCK = """\
+{indent}trace = state.trace
+{slots}
+{indent}found = trace.position.next.get((instruction, {slot_names}))
+{indent}if found is not None:
+{recorded}
+{indent}    storage.version += 1
+{indent}    storage.tracked += 1
+{indent}    storage.value = value
+{indent}    value.origin = (storage, storage.tracked)
+{indent}    return self
+"""
+
+
+def _block(names: Sequence[str], key: str, table: str, indent: str, scalar: tuple[str, str] | None, data_checks: bool = False,
+           inplace: bool = False) -> str:  # fmt: skip
     """The lines that record a call on the tensors of these names."""
     read = "".join(
-        f"{indent}v{k} = {n}._value if {n}._storage is None else {n}._read()\n" for k, n in enumerate(names)
+        f"{indent}v{k} = storage.value\n" if inplace and k == 0 else f"{indent}v{k} = {n}._value if {n}._storage is None else {n}._read()\n"
+        for k, n in enumerate(names)
     )
     lookup = f"{indent}instruction = {table}.get({key})\n{indent}if instruction is not None:\n"
     inner = indent + "    "
@@ -100,8 +122,14 @@ def _block(names: Sequence[str], key: str, table: str, indent: str, scalar: tupl
     if scalar is not None:
         keep = f"\n{inner}    trace.{scalar[0]}.append({scalar[1]})"
         scalars = f", (({scalar[1]},), ())" if scalar[0] == "floats" else f", ((), ({scalar[1]},))"
+    if data_checks:
+        keep += f"\n{inner}    trace.sites[found.slot] = user_line()"
+    slot_names = ", ".join(f"s{k}" for k in range(len(names))) + ("," if names else "")
+    recorded = _RECORDED.format(indent=inner, keep_scalar=keep)
+    if inplace:
+        return read + lookup + _INPLACE_BLOCK.format(indent=inner, slots=slots, slot_names=slot_names, recorded=recorded)
     return read + lookup + _BLOCK.format(
-        indent=inner, slots=slots, slot_names=", ".join(f"s{k}" for k in range(len(names))) + ("," if names else ""), keep_scalar=keep, edges=edges,
+        indent=inner, slots=slots, slot_names=slot_names, recorded=recorded, edges=edges,
         edge_names=", ".join(f"e{k}" for k in range(len(names))), value_names=", ".join(f"v{k}" for k in range(len(names))), scalars=scalars,
     )  # fmt: skip
 
@@ -206,54 +234,99 @@ def _python_name(name: str) -> str:
     return name if name.isidentifier() and not iskeyword(name) else f"{name}_"
 
 
+class _Shape:
+    """What of an operator's schema decides its short way.
+
+    Attributes:
+        names: the parameters that are tensors; ``optional`` the one that may be None (or none at all).
+        statics: the parameters that are part of the instruction, ``key`` the source of their tuple.
+        is_default: the source of a test that the other numbers were left out.
+        is_eligible: whether there is a short way.
+    """
+
+    def __init__(self, operator: Operator, first: str) -> None:
+        arguments = operator.schema.arguments
+        name_of = {a.name: first if k == 0 and a.name == "self" else a.name for k, a in enumerate(arguments)}
+        optional = [a.name for a in arguments if a.type == "Tensor?"]
+        scalars = [a for a in arguments if a.is_scalar and a.name not in operator.static]
+        self.names = [name_of[a.name] for a in arguments if a.type == "Tensor"]
+        self.all_names = [name_of[a.name] for a in arguments if a.type in ("Tensor", "Tensor?")]
+        self.optional = optional[0] if optional else None
+        self.statics = [a.name for a in arguments if not a.is_tensor and a not in scalars]
+        parts = [p for a in arguments if not a.is_tensor and a not in scalars for p in _key_parts(operator, a)]
+        self.key = f"({', '.join(parts)},)" if parts else "()"
+        self.is_default = "".join(f" and {a.name} is _default_{a.name}" for a in scalars)
+        self.is_eligible = (
+            bool(self.names) and operator.schema.returns == ("Tensor",) and len(optional) <= 1
+            and not any(a.type.endswith("[]") and a.is_tensor for a in arguments) and not any(a.required for a in scalars)
+        )  # fmt: skip
+
+    def guarded(self, body: str) -> str:
+        """The body, with a way out for static arguments that cannot be looked up."""
+        if not self.statics:
+            return body
+        return f"        try:\n{_shift(body)}        except TypeError:\n            if not unhashable({', '.join(self.statics)}):\n                raise\n"
+
+
+def _key_parts(operator: Operator, argument: Argument) -> list[str]:
+    """The source of what a static argument contributes to the key: with its type, where equal values of other types mean other things."""
+    typed = argument.is_scalar or argument.type.rstrip("?") not in ("int", "int[]", "bool", "ScalarType", "str")
+    return [argument.name, f"{argument.name}.__class__"] if typed else [argument.name]
+
+
+def _are_plain(names: Sequence[str]) -> str:
+    return " and ".join(f"{n}.__class__ in plain" for n in names)
+
+
 def _fast_source(operator: Operator, first: str) -> str:
     """The lines of an operator's short way; empty where there is none."""
-    arguments = operator.schema.arguments
-    tensors = [a for a in arguments if a.type == "Tensor"]
-    optional = [a for a in arguments if a.type == "Tensor?"]
-    eligible = (
-        tensors and len(operator.schema.returns) == 1 and operator.schema.returns[0] == "Tensor" and not operator.data_checks
-        and not any(a.type.endswith("[]") and a.is_tensor for a in arguments) and len(optional) <= 1
-    )  # fmt: skip
-    if not eligible:
+    shape = _Shape(operator, first)
+    if not shape.is_eligible:
         return ""
-    name_of = {a.name: first if k == 0 and a.name == "self" else a.name for k, a in enumerate(arguments)}
-    statics = [a for a in arguments if not a.is_tensor and (not a.is_scalar or a.name in operator.static)]
-    defaults = [a for a in arguments if a.is_scalar and a.name not in operator.static]
-    key_parts = []
-    for a in statics:
-        key_parts.append(a.name)
-        if a.is_scalar or a.type.rstrip("?") not in ("int", "int[]", "bool", "ScalarType", "str"):
-            key_parts.append(f"{a.name}.__class__")
-    key = f"({', '.join(key_parts)},)" if key_parts else "()"
-    is_default = "".join(f" and {a.name} is _default_{a.name}" for a in defaults if not a.required)
-    if any(a.required for a in defaults):
-        return ""
-
-    def is_plain(names: list[str]) -> str:
-        return " and ".join(f"{n}.__class__ in plain" for n in names)
-
-    names = [name_of[a.name] for a in tensors]
-    lines = ["    if not state.slow:"]
-    indent = "        "
-    body = ""
-    if optional:
-        o = optional[0].name
-        body += f"{indent}if {o} is None and {is_plain(names)}{is_default}:\n" + _block(names, key, "table_without", indent + "    ", None)
-        order = [name_of[a.name] for a in arguments if a.type in ("Tensor", "Tensor?")]
-        body += f"{indent}elif {is_plain(order)}{is_default}:\n" + _block(order, key, "table", indent + "    ", None)
+    names, key, defaults, checked = shape.names, shape.key, shape.is_default, bool(operator.data_checks)
+    indent, deeper = " " * 8, " " * 12
+    if shape.optional is not None:
+        body = f"{indent}if {shape.optional} is None and {_are_plain(names)}{defaults}:\n" + _block(names, key, "table_without", deeper, None, checked)
+        body += f"{indent}elif {_are_plain(shape.all_names)}{defaults}:\n" + _block(shape.all_names, key, "table", deeper, None, checked)
     else:
-        body += f"{indent}if {is_plain(names)}{is_default}:\n" + _block(names, key, "table", indent + "    ", None)
-        if len(names) == 2 and operator.promote is not Promote.NONE:
-            own, other = names
-            for kind, store, table in (("float", "floats", "table_float"), ("int", "ints", "table_int")):
-                in_range = f" and {-2**63} <= {other} < {2**63}" if kind == "int" else ""
-                body += f"{indent}elif {other}.__class__ is {kind} and {own}.__class__ in plain{in_range}{is_default}:\n"
-                body += _block([own], key, table, indent + "    ", (store, other))
-    if key_parts:
-        lines.append(f"        try:\n{_shift(body)}        except TypeError:\n            if not unhashable({', '.join(a.name for a in statics)}):\n                raise")
-        return "\n".join(lines) + "\n"
-    return "\n".join(lines) + "\n" + body
+        body = f"{indent}if {_are_plain(names)}{defaults}:\n" + _block(names, key, "table", deeper, None, checked)
+        for condition, scalar, table in _number_cases(operator, names):
+            body += f"{indent}elif {condition} and {names[0]}.__class__ in plain{defaults}:\n"
+            body += _block(names[:1], key, table, deeper, scalar, checked)
+    return "    if not state.slow:\n" + shape.guarded(body)
+
+
+def _number_cases(operator: Operator, names: Sequence[str]) -> list[tuple[str, tuple[str, str], str]]:
+    """For a binary operator: the tests that the second operand is a Python number, where it goes, and the table for it."""
+    if len(names) != 2 or operator.promote is Promote.NONE:
+        return []
+    other = names[1]
+    in_range = f"{-2**63} <= {other} < {2**63}"
+    return [
+        (f"{other}.__class__ is float", ("floats", other), "table_float"),
+        (f"{other}.__class__ is int and {in_range}", ("ints", other), "table_int"),
+    ]
+
+
+def _fast_inplace_source(operator: Operator) -> str:
+    """The lines of an in-place form's short way: a base tensor of its own memory, nothing on the tape."""
+    shape = _Shape(operator, "self")
+    if not shape.is_eligible or shape.optional is not None or operator.data_checks or shape.names[0] != "self":
+        return ""
+    names, key, defaults = shape.names, shape.key, shape.is_default
+    indent, deeper = " " * 8, " " * 12
+    others = names[1:]
+    apart = "".join(f" and ({n} is self or {n}._storage is not storage)" for n in others)
+    untaped = f" and (not state.grad_enabled or {' and '.join(f'{n}._edge is None' for n in names)})"
+    body = f"{indent}if {_are_plain(names)}{defaults}{apart}{untaped}:\n" + _block(names, key, "table", deeper, None, inplace=True)
+    for condition, scalar, table in _number_cases(operator, names):
+        body += f"{indent}elif {condition} and self.__class__ in plain{defaults} and (not state.grad_enabled or self._edge is None):\n"
+        body += _block(names[:1], key, table, deeper, scalar, inplace=True)
+    return (
+        "    state = thread.state\n    storage = getattr(self, '_storage', None)\n"
+        "    if storage is not None and not state.slow and self._geometry is storage.base and self._base_tensor is None and storage.host is None"
+        " and not self._flags:\n" + shape.guarded(body)
+    )
 
 
 def _shift(text: str) -> str:
@@ -269,28 +342,34 @@ def _unhashable(*values: Any) -> bool:
     return False
 
 
+def _place(operator: Operator, arguments: tuple[Any, ...], tables: dict[str, dict]) -> tuple[dict | None, tuple]:
+    """The table and key under which a generated function looks for the instruction of such a call; ``(None, ())`` if it does not."""
+    if thread.state.slow:
+        return None, ()
+    parts: list[Any] = []
+    pattern = "table"
+    tensor_count = sum(a.type == "Tensor" for a in operator.schema.arguments)
+    for a, value in zip(operator.schema.arguments, arguments):
+        if a.type == "Tensor?":
+            pattern = "table_without" if value is None else pattern
+        elif a.type == "Tensor" and not isinstance(value, Tensor):
+            kind = {float: "table_float", int: "table_int"}.get(type(value))
+            pattern = kind if kind and tensor_count == 2 and value is not arguments[0] else ""
+        elif not a.is_tensor and (not a.is_scalar or a.name in operator.static):
+            parts += [value, value.__class__][: len(_key_parts(operator, a))]
+        elif a.is_scalar and value is not a.default:
+            pattern = ""
+    return (tables[pattern], tuple(parts)) if pattern and not _unhashable(*parts) else (None, ())
+
+
 def _remember(operator: Operator, arguments: tuple[Any, ...], tables: dict[str, dict]) -> Any:
     """The general way, which also leaves the bound instruction where the generated function looks for it."""
-    table, key = None, ()
-    if not thread.state.slow:
-        parts = []
-        pattern = "table"
-        tensor_count = sum(a.type == "Tensor" for a in operator.schema.arguments)
-        for a, value in zip(operator.schema.arguments, arguments):
-            if a.type == "Tensor?":
-                pattern = "table_without" if value is None else pattern
-            elif a.type == "Tensor" and not isinstance(value, Tensor):
-                kind = {float: "table_float", int: "table_int"}.get(type(value))
-                pattern = kind if kind and tensor_count == 2 and value is not arguments[0] else ""
-            elif not a.is_tensor and (not a.is_scalar or a.name in operator.static):
-                parts.append(value)
-                if a.is_scalar or a.type.rstrip("?") not in ("int", "int[]", "bool", "ScalarType", "str"):
-                    parts.append(value.__class__)
-            elif a.is_scalar and value is not a.default:
-                pattern = ""
-        if pattern and not _unhashable(*parts):
-            table, key = tables[pattern], tuple(parts)
-    return general(operator, arguments, table, key)
+    return general(operator, arguments, *_place(operator, arguments, tables))
+
+
+def _remember_inplace(operator: Operator, arguments: tuple[Any, ...], tables: dict[str, dict]) -> Tensor:
+    """The same for an in-place form."""
+    return general_inplace(operator, arguments, *_place(operator, arguments, tables))
 
 
 def _remember_or_decline(operator: Operator, arguments: tuple[Any, ...], tables: dict[str, dict]) -> Any:
@@ -323,11 +402,10 @@ def make_function(declared: Any, first: str = "self", for_dunder: bool = False) 
     namespace: dict[str, Any] = defaults | _SHARED | {"declared": declared}
     handing = f"take_over(public, declared, ({passed}), {'one_by_one' if folded_argument(schema) else None}"
     if isinstance(declared, Operator):
-        tables: dict[str, dict] = {t: {} for t in ("table", "table_without", "table_float", "table_int")}
-        declared.tables += tables.values()
+        tables = _new_tables(declared)
         namespace |= tables | {
-            "tables": tables, "on_tape": on_tape, "remember": _remember, "general_out": general_out, "unhashable": _unhashable,
-            "Tensor": Tensor, "Value": Value, "new": new_value,
+            "tables": tables, "on_tape": on_tape, "remember": _remember, "general_out": general_out,
+            "Tensor": Tensor,
         }  # fmt: skip
         if with_out:
             source += f"    if out is not None:\n        if wanted(({passed} out,)):\n            return {handing}, out)\n        return general_out(declared, ({passed}), out)\n"
@@ -352,6 +430,12 @@ def make_function(declared: Any, first: str = "self", for_dunder: bool = False) 
     function.__module__ = "torch"
     function.declared = declared
     return function
+
+
+def _new_tables(operator: Operator) -> dict[str, dict]:
+    tables: dict[str, dict] = {t: {} for t in ("table", "table_without", "table_float", "table_int")}
+    operator.tables += tables.values()
+    return tables
 
 
 def _is_special(name: str, argument: Argument) -> str:
@@ -379,7 +463,7 @@ def _folded(function: str, argument: str, positional: tuple, named: dict[str, An
 #: What all generated functions refer to; ``public`` is the function that ``__torch_function__`` is given (forms.py puts a packet there).
 _SHARED: dict[str, Any] = {
     "complain": _complain, "folded": _folded, "missing": _MISSING, "plain": PLAIN_TYPES, "respelled": _respelled, "take_over": overrides.take_over,
-    "thread": thread, "wanted": overrides.wanted,
+    "thread": thread, "wanted": overrides.wanted, "unhashable": _unhashable, "user_line": user_line, "Value": Value, "new": new_value,
 }  # fmt: skip
 
 
@@ -388,14 +472,19 @@ def make_inplace(operator: Operator | ViewOperator) -> Any:
     signature, defaults = _signature(operator.schema, "self", False)
     names = ", ".join(_parameters(operator.schema, "self"))
     name = _python_name(operator.name + "_")
-    source = f"def {name}({signature}):\n{_respell(operator.schema, 'self')}{_unfold(operator.schema)}    if wanted(({names},)):\n"
+    source = f"def {name}({signature}):\n{_respell(operator.schema, 'self')}{_unfold(operator.schema)}"
+    namespace = defaults | _SHARED | {"declared": operator, "call_view_inplace": call_view_inplace}
+    if isinstance(operator, Operator):
+        tables = _new_tables(operator)
+        namespace |= tables | {"tables": tables, "remember": _remember_inplace}
+        source += _fast_inplace_source(operator)
+    source += f"    if wanted(({names},)):\n"
     source += f"        return take_over(public, declared, ({names},), {'one_by_one' if folded_argument(operator.schema) else None})\n"
     if isinstance(operator, ViewOperator):
         first, _, rest = names.partition(", ")
         source += f"    return call_view_inplace(declared, {first}, ({rest}{',' if rest else ''}))\n"
     else:
-        source += f"    return general_inplace(declared, ({names},))\n"
-    namespace = defaults | _SHARED | {"declared": operator, "general_inplace": general_inplace, "call_view_inplace": call_view_inplace}
+        source += f"    return remember(declared, ({names},), tables)\n"
     function = namespace["public"] = _compile(name, source, namespace)
     function.__doc__ = f"In-place form of `{operator.name}`."
     function.__qualname__ = function.__name__ = operator.name + "_"

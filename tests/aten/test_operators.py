@@ -65,6 +65,8 @@ GRAD_CASES = [
 def test_gradients(sample: Sample, dtype: str, outcome: Outcome) -> None:
     """First gradients, and (where the sample asks for them) gradients of gradients, in double precision."""
     theirs = attempt(oracle.run_gradients, real_torch, sample, dtype)
+    if oracle.has_no_derivative(theirs):
+        return
     if theirs.error is not None:
         oracle.compare_outcomes(outcome, theirs, sample.tolerance, sample.path)
         return
@@ -75,10 +77,12 @@ def test_gradients(sample: Sample, dtype: str, outcome: Outcome) -> None:
         return
     assert my_first is not None, f"{sample.path}: no gradient"
     oracle.compare(my_first, first, sample.tolerance, f"{sample.path}: gradient")
-    if second is not None:
-        assert my_second is not None or all(not g.any() for g in second), f"{sample.path}: no second gradient"
-        if my_second is not None:
-            oracle.compare(my_second, second, sample.tolerance, f"{sample.path}: second gradient")
+    if second is None or oracle.has_no_derivative(second):
+        return
+    if my_second is None:
+        assert all(not g.any() for g in second.get()), f"{sample.path}: no second gradient"
+    else:
+        oracle.compare_outcomes(my_second, second, sample.tolerance, f"{sample.path}: second gradient")
 
 
 def _has_forms(sample: Sample) -> bool:

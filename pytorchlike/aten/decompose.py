@@ -37,7 +37,7 @@ def _cholesky_gradient(g, factor, upper: bool):
     inner = jnp.tril(multiply(adjoint(lower), g))
     diagonal = jnp.eye(lower.shape[-1], dtype=bool)
     inner = (inner + adjoint(jnp.where(diagonal, 0, inner))) / 2  # the diagonal counts half, twice
-    inner = jnp.where(diagonal, inner.real.astype(inner.dtype), inner)
+    inner = jnp.where(diagonal, jnp.conj(inner), inner)  # torch's convention for a gradient that is not real there
     first = lax.linalg.triangular_solve(lower, inner, left_side=True, lower=True, transpose_a=True, conjugate_a=True)
     return lax.linalg.triangular_solve(lower, first, left_side=False, lower=True)
 

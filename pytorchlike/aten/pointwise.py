@@ -504,9 +504,28 @@ def _(g):
 
 @op("polar(Tensor abs, Tensor angle) -> Tensor", forms=FUNCTION | OUT)
 def polar(abs, angle):
-    """Complex numbers from magnitude and angle."""
+    """Complex numbers from magnitude and angle.
+
+    Grad: of a negative magnitude along the result's own direction, as torch has it.
+    """
     abs, angle = _full_parts(abs, angle)
     return lax.complex(abs * jnp.cos(angle), abs * jnp.sin(angle))
+
+
+def _phase(result):
+    """Of a complex number its direction, 0 for 0."""
+    size = lax.abs(result)
+    return jnp.where(size == 0, 0, result / jnp.where(size == 0, 1, size).astype(result.dtype))
+
+
+@polar.grad("abs")
+def _(g, result):
+    return (jnp.conj(g) * _phase(result)).real
+
+
+@polar.grad("angle")
+def _(g, result):
+    return (jnp.conj(g) * result * 1j).real
 
 
 def _full_parts(first, second):

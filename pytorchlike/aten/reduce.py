@@ -122,7 +122,7 @@ def _(self, dim, keepdim, dtype):
     wrap_dims(dim, self.ndim)
 
 
-@op("mean(Tensor self, *, ScalarType? dtype=None) -> Tensor")
+@op("mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", forms=_FORMS)
 def mean_all(self, dtype):
     """The average of all elements; NaN when there are none."""
     return _average(self, None, False, dtype)
@@ -320,7 +320,7 @@ def _refuse_complex(self, kernel: str) -> None:
 def _declare_extremum(name: str, largest: bool) -> None:
     word = "largest" if largest else "smallest"
 
-    @op(f"{name}(Tensor self) -> Tensor")
+    @op(f"{name}(Tensor self) -> Tensor", forms=_FORMS)
     def whole(self):
         return extremum(self, None, False, largest)
 
@@ -448,7 +448,7 @@ def _declare_test(name: str, reduce) -> None:
     def tested(x, axes, keepdim):
         return reduce(x != 0, axis=axes, keepdims=keepdim).astype(np.uint8 if x.dtype == np.uint8 else np.bool_)
 
-    @op(f"{name}(Tensor self) -> Tensor", differentiable=False)
+    @op(f"{name}(Tensor self) -> Tensor", forms=_FORMS, differentiable=False)
     def whole(self):
         return tested(self, None, False)
 
@@ -514,10 +514,10 @@ def _declare_moments(name: str, doc: str, returns: str, results, gradient) -> No
 
     Args:
         results: variance, mean -> what the operator returns.
-        gradient: g, self, results, axes, correction, keepdim -> the gradient.
+        gradient: g, self, the first result, axes, correction, keepdim -> the gradient.
     """
 
-    @op(f"{name}(Tensor self, bool unbiased=True) -> {returns}")
+    @op(f"{name}(Tensor self, bool unbiased=True) -> {returns}", forms=_FORMS)
     def whole(self, unbiased):
         return results(*_moments(self, wrap_dims(None, self.ndim), int(unbiased), False))
 
@@ -578,6 +578,6 @@ _declare_moments(
 _declare_moments(
     "std_mean", "The standard deviation and the mean", "(Tensor, Tensor)", lambda variance, mean: (_root(variance), mean),
     lambda g, x, result, axes, correction, keepdim: (
-        _deviation_gradient(g[0], x, result[0], axes, correction, keepdim) + _mean_gradient(g[1], x, axes, keepdim)
+        _deviation_gradient(g[0], x, result, axes, correction, keepdim) + _mean_gradient(g[1], x, axes, keepdim)
     ),
 )  # fmt: skip

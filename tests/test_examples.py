@@ -53,7 +53,9 @@ def test_char_gpt(arguments: tuple[str, ...], tmp_path: Path) -> None:
 
 
 @needs("sklearn", "matplotlib", "tqdm")
-@pytest.mark.parametrize(("epochs", "least"), [pytest.param(1, 0.5, marks=pytest.mark.ci, id="one epoch"), pytest.param(15, 0.98, id="as it is")])
+@pytest.mark.parametrize(
+    ("epochs", "least"), [pytest.param(1, 0.5, marks=pytest.mark.ci, id="one epoch"), pytest.param(15, 0.98, id="as it is")]
+)
 def test_digits(epochs: int, least: float, tmp_path: Path) -> None:
     ours, theirs = outputs("digits.py", "--epochs", str(epochs), "--print-steps", cwd=tmp_path)
     assert_same_losses(ours, theirs)

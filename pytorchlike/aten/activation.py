@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from ..core.dims import wrap_dim
 from ..core.dtype import from_numpy
 from ..core.promotion import scalar_type_name
-from ..dispatch.registry import FUNCTION, INPLACE, METHOD, OUT, op
+from ..dispatch.registry import FUNCTION, INPLACE, METHOD, OUT, Promote, op
 from .elementwise import BOOL, COMPLEX, FLOATING, INTEGRAL, beside, category, rounded_once, supports
 
 #: A function of `nn.functional` without arguments beyond its schema's.
@@ -22,7 +22,7 @@ _behind = functools.partial(op, forms=FUNCTION, namespaces=())
 
 
 # ---------------------------------------------------------------------- rectifiers
-@op("relu(Tensor self) -> Tensor", forms=FUNCTION | METHOD | INPLACE)
+@op("relu(Tensor self) -> Tensor", promote=Promote.DEFAULT, forms=FUNCTION | METHOD | INPLACE)
 def relu(self):
     """Negative elements become 0; NaN stays.  Grad: 0 at zero."""
     return jnp.maximum(self, 0)

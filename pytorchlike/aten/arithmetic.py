@@ -7,7 +7,8 @@ import functools
 import jax.numpy as jnp
 from jax import lax
 
-from ..dispatch.registry import ALL_FORMS, FUNCTION, METHOD, OUT, Promote, op
+from ..core.promotion import scalar_type_name
+from ..dispatch.registry import ALL_FORMS, FUNCTION, METHOD, OUT, Promote, composite, op
 from .elementwise import BOOL, COMPLEX, FLOATING, INTEGRAL, beside, category, cpp_name, not_implemented, rounded_once, supports
 
 _binary = functools.partial(op, promote=Promote.DEFAULT, forms=ALL_FORMS)
@@ -371,11 +372,23 @@ def pow_tensor(self, exponent):
 supports(pow_tensor, "pow", INTEGRAL, FLOATING, COMPLEX)
 
 
-@op("float_power(Tensor self, Tensor exponent) -> Tensor", forms=ALL_FORMS)
+@op("float_power(Tensor self, Tensor exponent) -> Tensor", forms=FUNCTION | METHOD | OUT)
 def float_power(self, exponent):
     """The power computed in double precision, complex where one of the two is."""
     kind = jnp.complex128 if COMPLEX in (category(self), category(exponent)) else jnp.float64
     return jnp.power(self.astype(kind), exponent.astype(kind))
+
+
+@composite("float_power_(Tensor(a!) self, Tensor exponent) -> Tensor(a!)", forms=METHOD)
+def float_power_(self, exponent):
+    """The in-place form, for tensors that hold double precision already."""
+    power = float_power(self, exponent)
+    if power.dtype is not self.dtype:
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {scalar_type_name(self.dtype)} but the operation's result requires dtype "
+            f"{scalar_type_name(power.dtype)}"
+        )
+    return self.copy_(power)
 
 
 for _operator in (pow_tensor, float_power):

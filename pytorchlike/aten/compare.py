@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from ..core.dtype import from_numpy
 from ..core.promotion import scalar_type_name
 from ..dispatch.registry import ALL_FORMS, FUNCTION, METHOD, OUT, Promote, composite, op
+from ..tensors.tensor import Tensor
 from .elementwise import BOOL, COMPLEX, FLOATING, INTEGRAL, category, cpp_name, supports
 
 _choice = functools.partial(op, promote=Promote.DEFAULT, forms=ALL_FORMS)
@@ -199,7 +200,7 @@ supports(bitwise_right_shift, "rshift_cpu", INTEGRAL)
 # ---------------------------------------------------------------------- choosing by a condition
 def _declare_where(overload, self_type, other_type):
     @op(f"where.{overload}(Tensor condition, {self_type} self, {other_type} other) -> Tensor", promote=Promote.DEFAULT,
-        promoted=("self", "other"), forms=FUNCTION | METHOD | OUT)  # fmt: skip
+        promoted=("self", "other"), forms=FUNCTION | OUT)  # fmt: skip
     def where(condition, self, other):
         """Elements of ``self`` where the condition holds, of ``other`` elsewhere."""
         return jnp.where(condition != 0, self, other)
@@ -222,6 +223,15 @@ where = _declare_where("self", "Tensor", "Tensor")
 where_scalar_other = _declare_where("ScalarOther", "Tensor", "Scalar")
 where_scalar_self = _declare_where("ScalarSelf", "Scalar", "Tensor")
 where_scalars = _declare_where("Scalar", "Scalar", "Scalar")
+
+
+@composite("where.method(Tensor self, Tensor condition, Tensor other) -> Tensor", forms=METHOD)
+def where_method(self, condition, other):
+    """Elements of ``self`` where the condition holds, of ``other``, a tensor or number, elsewhere."""
+    if not isinstance(condition, Tensor):
+        got = f"({type(condition).__name__}, {type(other).__name__})"
+        raise TypeError(f"where() received an invalid combination of arguments - got {got}, but expected (Tensor condition, Tensor other)")
+    return where(condition, self, other) if isinstance(other, Tensor) else where_scalar_other(condition, self, other)
 
 
 def _check_mask(self, mask):

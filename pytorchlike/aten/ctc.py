@@ -158,7 +158,9 @@ def _padded(targets, lengths: list[int]):
     """Concatenated targets as one row for each; rows are as long as the next power of two, so that few lengths compile anew."""
     total = sum(lengths)
     if targets.size(0) != total:
-        raise RuntimeError(f"Expected tensor to have size {total} at dimension 0, but got size {targets.size(0)} for argument #2 'targets' {_WHERE}")
+        raise RuntimeError(
+            f"Expected tensor to have size {total} at dimension 0, but got size {targets.size(0)} for argument #2 'targets' {_WHERE}"
+        )
     width = 1 << max(max(lengths) - 1, 0).bit_length()
     if total == 0:
         return targets.new_zeros((len(lengths), 0))
@@ -187,7 +189,9 @@ def _losses(log_probs, targets, input_lengths, target_lengths, blank: int, reduc
     if targets.dim() == 1:
         targets = _padded(targets, lengths)
     elif targets.size(0) != batch:
-        raise RuntimeError(f"Expected tensor to have size {batch} at dimension 0, but got size {targets.size(0)} for argument #2 'targets' {_WHERE}")
+        raise RuntimeError(
+            f"Expected tensor to have size {batch} at dimension 0, but got size {targets.size(0)} for argument #2 'targets' {_WHERE}"
+        )
     elif targets.size(1) < max(lengths):
         raise RuntimeError(
             f"Expected tensor to have size at least {max(lengths)} at dimension 1, but got size {targets.size(1)} "

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from ..dispatch.bind import column_major
 from ..dispatch.registry import FUNCTION, METHOD, OUT, op
 from .linalg import LinAlgError, check_inexact, check_matrices, transposed
 from .matmul import adjoint, multiply
@@ -37,7 +38,6 @@ def _cholesky_gradient(g, factor, upper: bool):
     inner = jnp.tril(multiply(adjoint(lower), g))
     diagonal = jnp.eye(lower.shape[-1], dtype=bool)
     inner = (inner + adjoint(jnp.where(diagonal, 0, inner))) / 2  # the diagonal counts half, twice
-    inner = jnp.where(diagonal, jnp.conj(inner), inner)  # torch's convention for a gradient that is not real there
     first = lax.linalg.triangular_solve(lower, inner, left_side=True, lower=True, transpose_a=True, conjugate_a=True)
     return lax.linalg.triangular_solve(lower, first, left_side=False, lower=True)
 
@@ -558,3 +558,10 @@ def _(self, b, rcond, driver):
 def householder_product(input, tau):
     """The first columns of the product of Householder reflections given by their vectors and factors."""
     return lax.linalg.householder_product(input, tau)
+
+
+column_major |= {
+    "cholesky": (0,), "cholesky.linalg": (0,), "cholesky_ex": (0,), "qr": (0, 1), "qr.linalg": (0, 1), "svd": (0,), "svd.linalg": (0, 2),
+    "eigh": (1,), "eig": (1,), "lu_factor": (0,), "lu_factor_ex": (0,), "lu_solve": (0,), "lu_solve.torch": (0,), "lstsq": (0,),
+    "householder_product": (0,),
+}  # fmt: skip

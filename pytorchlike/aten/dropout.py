@@ -142,11 +142,13 @@ def _declare_native(name: str, run: Callable) -> None:
 
     @composite(f"{name}.train(Tensor input, float p, bool train) -> Tensor", forms=FUNCTION)
     def native(input, p, train):
+        """The function of `nn.functional`, in the argument order of the operator."""
         _check_probability(p)
         return run(input, p, train, False)
 
     @composite(f"{name}_(Tensor(a!) input, float p, bool train) -> Tensor(a!)", forms=FUNCTION)
     def native_inplace(input, p, train):
+        """The same in place."""
         _check_probability(p)
         return run(input, p, train, True)
 

@@ -14,6 +14,7 @@ from jax import lax
 
 from ..core.dims import wrap_dim, wrap_dims
 from ..core.lazy import LazyModule
+from ..dispatch.bind import column_major
 from ..dispatch.registry import FUNCTION, METHOD, OUT, op
 from .matmul import adjoint, check_broadcast, multiply
 from .reduce import is_complex, is_integral, scalar_type, widened
@@ -566,3 +567,9 @@ def cond_named(self, p):
 @cond_named.check
 def _(self, p):
     _check_cond(self, p)
+
+
+column_major |= {
+    "inv": (0,), "inverse": (0,), "inv_ex": (0,), "solve": (0,), "solve_ex": (0,), "solve_triangular": (0,), "triangular_solve": (0, 1),
+    "cholesky_solve": (0,), "cholesky_inverse": (0,),
+}  # fmt: skip

@@ -24,7 +24,7 @@ from .derivative import Differentiable, rule_backward
 from .registry import Operator, Promote
 from .schema import Argument
 
-__all__ = ["Call", "OperatorInstruction", "bind", "broadcast_shapes", "type_name"]
+__all__ = ["Call", "OperatorInstruction", "bind", "broadcast_shapes", "column_major", "type_name"]
 
 # What stands for an argument in an instruction's key.
 TENSOR, NOTHING, FLOAT, INT = "tensor", "none", "float", "int"
@@ -119,6 +119,23 @@ def _number(scalar: Any, compute: Any, kind: str) -> Any:
     return jax._src.lax.lax._convert_element_type(scalar, scalar.dtype, weak_type=True)
 
 
+#: Operator -> which of its results are laid out column by column, LAPACK's order, as torch's are (not those of ``A`` on the right of ``X``).
+column_major: dict[str, tuple[int, ...]] = {}
+
+
+def _by_columns(shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The strides of matrices stored column by column."""
+    if len(shape) < 2:
+        return None
+    *batch, rows, columns = shape
+    strides = [1, max(rows, 1)]
+    step = max(rows, 1) * max(columns, 1)
+    for n in reversed(batch):
+        strides.insert(0, step)
+        step *= max(n, 1)
+    return tuple(strides)
+
+
 class OperatorInstruction(Differentiable):
     """An operator with its static arguments bound.
 
@@ -201,6 +218,13 @@ class OperatorInstruction(Differentiable):
                 results = jnp.where(bad, own, results)
         return results
 
+    def _static(self, name: str) -> Any:
+        """The value of a static argument; None where the operator has none of that name."""
+        for own, part in zip(self.layout.order, self.layout.parts):
+            if own == name and part[0] == "static":
+                return part[1]
+        return None
+
     def _predicate(self, predicate: Any, *arrays: Any) -> Any:
         return predicate(*self._arguments(arrays)[0])
 
@@ -226,6 +250,11 @@ class OperatorInstruction(Differentiable):
                     f"result type {promotion.scalar_type_name(outside.dtype)} can't be cast to the desired output type "
                     f"{promotion.scalar_type_name(own.dtype)}"
                 )
+            if self.operator.promote is Promote.COMPLEX_TO_FLOAT and own.dtype.is_complex:
+                raise RuntimeError(f"In-place {self.operator.name} is not supported for complex tensors.")
+            if self._static("dtype") not in (None, own.dtype):
+                names = [promotion.scalar_type_name(d).lower() for d in (own.dtype, outside.dtype)]
+                raise RuntimeError(f"Bad in-place call: input tensor dtype {names[0]} and output tensor dtype {names[1]} should match")
             if outside.size != own.size:
                 raise RuntimeError(f"output with shape {list(own.size)} doesn't match the broadcast shape {list(outside.size)}")
         return found
@@ -233,6 +262,9 @@ class OperatorInstruction(Differentiable):
     def strides(self, avals: tuple[Aval, ...], shapes: list[tuple[int, ...]]) -> Sequence[tuple[int, ...] | None]:
         if self.inplace:
             return [avals[0].stride]
+        columns = column_major.get(self.operator.qualified_name)
+        if columns is not None and (self.operator.name == "solve_triangular" or self._static("left") is not False):
+            return [_by_columns(shape) if k in columns else None for k, shape in enumerate(shapes)]
         if self.operator.promote is Promote.NONE or not avals or all(a.is_contiguous for a in avals):
             return [None] * len(shapes)
         operands = [(a.size, a.stride) for a, name in zip(avals, self.layout.argument_of) if name in self.promoted]

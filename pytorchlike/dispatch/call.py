@@ -166,7 +166,7 @@ def general_out(operator: Operator, arguments: tuple[Any, ...], out: Any) -> Any
             raise TypeError(f"{operator.name}(): argument 'out' must be Tensor, not {type(target).__name__}")
         if operator.promote is not Promote.NONE:
             check_no_partial_overlap(target, call.tensors)
-    if thread.state.grad_enabled and any(t.requires_grad for t in (*call.tensors, *targets)):
+    if operator.differentiable and thread.state.grad_enabled and any(t.requires_grad for t in (*call.tensors, *targets)):
         culprit = "one of the arguments requires grad."
         raise RuntimeError(f"{operator.name}(): functions with out=... arguments don't support automatic differentiation, but {culprit}")
     values = tuple([t._value if t._storage is None else t._read() for t in call.tensors])

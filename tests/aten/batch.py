@@ -2,7 +2,7 @@
 
 A job is ``job(module, *arguments) -> results``; the same one runs on torch and on pytorchlike.  Recording costs little and compiling a
 lot, so the first test of a family records all jobs of the family and flushes once for each `CHUNK` of them.  A job that raises leaves
-its error in its `Outcome`, and a chunk whose program fails is run again job by job, so that failures stay with the tests they belong to.
+its error in its `Outcome`, and a chunk whose program fails is halved until the job is found, so that failures stay with their tests.
 """
 
 from __future__ import annotations
@@ -38,10 +38,17 @@ class Outcome:
         return self.value
 
 
+#: Whether each attempt is flushed at once: a job whose program fails is run again like this, to learn which of its parts it was.
+_alone = False
+
+
 def attempt(job: Job, *arguments: Any) -> Outcome:
-    """Run a job and keep its results or its error."""
+    """Run a job, or a part of one, and keep its results or its error."""
     try:
-        return Outcome(job(*arguments))
+        value = job(*arguments)
+        if _alone:
+            ours.graph.flush_all()
+        return Outcome(value)
     except Exception as error:
         return Outcome(error=error.with_traceback(None))
 
@@ -51,13 +58,24 @@ def run_all(jobs: Iterable[tuple[Hashable, Job, tuple]]) -> dict[Hashable, Outco
     jobs = list(jobs)
     found: dict[Hashable, Outcome] = {}
     for start in range(0, len(jobs), CHUNK):
-        chunk = jobs[start : start + CHUNK]
-        outcomes = {key: attempt(job, ours, *arguments) for key, job, arguments in chunk}
-        if attempt(ours.graph.flush_all).error is not None:
-            outcomes = {}
-            for key, job, arguments in chunk:
-                alone = attempt(job, ours, *arguments)
-                flushed = attempt(ours.graph.flush_all)
-                outcomes[key] = alone if flushed.error is None else flushed
-        found |= outcomes
+        found |= _run_together(jobs[start : start + CHUNK])
     return found
+
+
+def _run_together(jobs: list[tuple[Hashable, Job, tuple]]) -> dict[Hashable, Outcome]:
+    """Run jobs in one program; where it fails each half of them anew, down to the job that did it."""
+    global _alone
+    outcomes = {key: attempt(job, ours, *arguments) for key, job, arguments in jobs}
+    try:
+        ours.graph.flush_all()
+    except Exception:
+        if len(jobs) > 1:
+            half = len(jobs) // 2
+            return _run_together(jobs[:half]) | _run_together(jobs[half:])
+        ((key, job, arguments),) = jobs
+        _alone = True
+        try:
+            outcomes = {key: attempt(job, ours, *arguments)}
+        finally:
+            _alone = False
+    return outcomes

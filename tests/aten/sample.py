@@ -48,7 +48,9 @@ class Sample:
         args, kwargs: arguments; `T` stands for a tensor, also inside lists.
         dtypes: the dtypes its tensors take in turn, unless they name their own.
         grad, gradgrad: whether gradients are compared.
-        tolerance: (rtol, atol) where the dtype's default does not do; ``reason`` says why.
+        tolerance: (rtol, atol) where the dtype's default does not do.
+        strides: whether the results' strides are compared.
+        reason: why the tolerance differs, or the strides.
     """
 
     path: str
@@ -58,11 +60,12 @@ class Sample:
     grad: bool = True
     gradgrad: bool = True
     tolerance: tuple[float, float] | None = None
+    strides: bool = True
     reason: str = ""
 
-    def __init__(self, path: str, *args, dtypes=("float32",), grad=True, gradgrad=True, tolerance=None, reason="", **kwargs) -> None:
-        if tolerance is not None and not reason:
-            raise ValueError(f"{path}: a tolerance of its own needs a reason")
+    def __init__(self, path: str, *args, dtypes=("float32",), grad=True, gradgrad=True, tolerance=None, strides=True, reason="", **kwargs) -> None:
+        if (tolerance is not None or not strides) and not reason:
+            raise ValueError(f"{path}: a tolerance of its own, and strides that differ, need a reason")
         for name, value in (("path", path), ("args", args), ("kwargs", kwargs), ("dtypes", dtypes), ("grad", grad), ("gradgrad", gradgrad),
-                            ("tolerance", tolerance), ("reason", reason)):  # fmt: skip
+                            ("tolerance", tolerance), ("strides", strides), ("reason", reason)):  # fmt: skip
             object.__setattr__(self, name, value)

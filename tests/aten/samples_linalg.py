@@ -65,7 +65,7 @@ SAMPLES = [
     Sample("linalg.vecdot", T(2, 3), T(2, 3), dtypes=_INEXACT),
     Sample("linalg.vander", T(3), dtypes=(*FLOATS, "int64")),
     Sample("linalg.vander", T(2, 3), N=4, dtypes=FLOATS),
-    Sample("linalg.tensorinv", T(values=[[[2.0, 1.0]], [[1.0, 3.0]]]), ind=2, dtypes=FLOATS),
+    Sample("linalg.tensorinv", T(values=[[[2.0, 1.0]], [[1.0, 3.0]]]), ind=2, dtypes=FLOATS, strides=False, reason="torch permutes its result"),
     Sample("linalg.tensorsolve", T(values=[[[2.0, 1.0]], [[1.0, 3.0]]]), T(2, 1), dtypes=FLOATS),
     Sample("linalg.cond", _SQUARE, gradgrad=False, dtypes=FLOATS),
     Sample("linalg.cond", _SQUARE, 1, grad=False, dtypes=FLOATS),

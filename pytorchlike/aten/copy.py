@@ -6,22 +6,23 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from ..core import dtype as dtypes
 from ..core.device import as_device, device, jax_device
 from ..core.dtype import dtype
 from ..core.state import thread
-from ..dispatch.call import apply, cast_instruction, general_inplace
+from ..dispatch.call import apply, cast_instruction, general_inplace, host_tensor
 from ..dispatch.registry import FUNCTION, INPLACE, METHOD, composite, op
 from ..graph.recorder import to_device_array
 from ..graph.value import aval_of, constant
 from ..tensors import layout
-from ..tensors.mutation import check_no_partial_overlap
+from ..tensors.mutation import check_no_partial_overlap, check_writable, write_into
 from ..tensors.relayout import instruction as relayout
 from ..tensors.tape import Node, next_number
 from ..tensors.tensor import Tensor, make_tensor, tensor_method
 
-__all__ = ["move", "to"]
+__all__ = ["move", "set_to", "to"]
 
 
 def _format_stride(tensor: Tensor, wanted: Any) -> tuple[int, ...] | None:
@@ -301,3 +302,10 @@ def zero(self):
 def _(g):
     return jnp.zeros_like(g)
 
+
+def set_to(tensor: Tensor, value: float) -> Tensor:
+    """Fill a tensor with a number that is known now: for initial values, which then are no operators of the first training step."""
+    check_writable(tensor)
+    if not tensor.is_meta:
+        write_into(tensor, host_tensor(np.full(tuple(tensor.shape), value, tensor.dtype.numpy), tensor.dtype, tensor.device)._content())
+    return tensor

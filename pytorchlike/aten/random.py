@@ -21,6 +21,7 @@ import numpy as np
 from ..core.device import device
 from ..core.dtype import bool_, float32, float64, int64
 from ..core.promotion import scalar_type_name
+from ..core.state import thread
 from ..dispatch.bind import broadcast_shapes
 from ..dispatch.call import host_tensor, put_out
 from ..dispatch.registry import FUNCTION, METHOD, Operator, composite, op
@@ -119,7 +120,7 @@ def _fill(function: str, self: Tensor, draw: Draw, generator: Any) -> Tensor:
         return self
     source = generator_for(function, generator, self.device)
     made = host_tensor(_drawn(draw, source, tuple(self.shape), tuple(self.stride()), self.dtype), self.dtype, self.device)
-    if self.requires_grad:
+    if self.requires_grad and thread.state.grad_enabled:
         made = _REPLACED[function](made, self)
     write_into(self, made._value, made._edge)
     return self

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..aten.copy import set_to
 from ..aten.decompose import linalg_qr
 from ..aten.random import randperm
 from ..autograd.grad_mode import no_grad
@@ -104,12 +105,12 @@ def _truncated_normal(tensor: Tensor, mean: float, std: float, a: float, b: floa
 
 def _no_grad_fill_(tensor: Tensor, val: float) -> Tensor:
     with no_grad():
-        return tensor.fill_(val)
+        return set_to(tensor, val)
 
 
 def _no_grad_zero_(tensor: Tensor) -> Tensor:
     with no_grad():
-        return tensor.zero_()
+        return set_to(tensor, 0)
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:

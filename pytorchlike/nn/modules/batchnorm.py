@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...aten.constructors import tensor
+from ...aten.copy import set_to
 from ...aten.create import empty, ones, zeros
 from ...core import dtype as dtypes
 from ...tensors.tensor import Tensor
@@ -53,9 +54,9 @@ class _NormBase(Module):
     def reset_running_stats(self) -> None:
         """Forget what was tracked: mean 0, variance 1."""
         if self.track_running_stats:
-            self.running_mean.zero_()
-            self.running_var.fill_(1)
-            self.num_batches_tracked.zero_()
+            set_to(self.running_mean, 0)
+            set_to(self.running_var, 1)
+            set_to(self.num_batches_tracked, 0)
 
     def reset_parameters(self) -> None:
         """Weight 1, bias 0, running statistics forgotten."""

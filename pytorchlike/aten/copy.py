@@ -141,6 +141,7 @@ def _to(self: Tensor, *arguments: Any, **keywords: Any) -> Tensor:
     return to(self, wanted_device, wanted_dtype, copy, format)
 
 
+_to.__name__, _to.__qualname__ = "to", "Tensor.to"
 Tensor.to = _to  # type: ignore[attr-defined]
 
 #: Methods that are casts: ``x.float()``, ``x.long()``, ...

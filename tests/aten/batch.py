@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
+import torch as real_torch
+
 import pytorchlike as ours
 
 #: Jobs in one program: XLA's time grows a little faster than the program.
@@ -46,7 +48,7 @@ def attempt(job: Job, *arguments: Any) -> Outcome:
     """Run a job, or a part of one, and keep its results or its error."""
     try:
         value = job(*arguments)
-        if _alone:
+        if _alone and real_torch not in arguments:
             ours.graph.flush_all()
         return Outcome(value)
     except Exception as error:
@@ -55,11 +57,22 @@ def attempt(job: Job, *arguments: Any) -> Outcome:
 
 def run_all(jobs: Iterable[tuple[Hashable, Job, tuple]]) -> dict[Hashable, Outcome]:
     """Run jobs (key, function, arguments) on pytorchlike, many in one program."""
-    jobs = list(jobs)
+    fine: list[tuple[Hashable, Job, tuple]] = []
     found: dict[Hashable, Outcome] = {}
-    for start in range(0, len(jobs), CHUNK):
-        found |= _run_together(jobs[start : start + CHUNK])
+    for each in jobs:
+        if _fails_in_torch(*each[1:]):  # by itself, for its error may come when the program runs
+            found |= _run_together([each])
+        else:
+            fine.append(each)
+    for start in range(0, len(fine), CHUNK):
+        found |= _run_together(fine[start : start + CHUNK])
     return found
+
+
+def _fails_in_torch(job: Job, arguments: tuple) -> bool:
+    outcome = attempt(job, real_torch, *arguments)
+    parts = outcome.value.values() if isinstance(outcome.value, dict) else ()
+    return outcome.error is not None or any(p.error is not None for p in parts if isinstance(p, Outcome))
 
 
 def _run_together(jobs: list[tuple[Hashable, Job, tuple]]) -> dict[Hashable, Outcome]:

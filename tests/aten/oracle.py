@@ -188,7 +188,10 @@ def run_gradients(module: Any, sample: Sample, dtype: str) -> Any:
     again = differentiable(first) if sample.gradgrad else []
     if not again:
         return first, None
-    return first, attempt(pull_back, module, again, built.leaves, 2)
+    try:
+        return first, Outcome(pull_back(module, again, built.leaves, 2))
+    except NotImplementedError as error:
+        return first, Outcome(error=error)
 
 
 def run_forms(module: Any, sample: Sample, dtype: str) -> dict[str, Outcome]:

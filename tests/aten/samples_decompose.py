@@ -24,7 +24,7 @@ SAMPLES = [
     Sample("linalg.svd", _TALL, **_SIGNS),
     Sample("linalg.svd", T(2, 3), dtypes=("int64",)),
     Sample("svd", _WIDE, **_SIGNS),
-    Sample("svd", _WIDE, compute_uv=False, grad=False),
+    Sample("svd", _WIDE, compute_uv=False, grad=False, strides=False, reason="zeros: the order of the factor that is not computed"),
     Sample("linalg.svdvals", T(2, 3), gradgrad=False, dtypes=(*FLOATS, "complex128")),
     Sample("linalg.eigh", _POSITIVE, **_SIGNS),
     Sample("linalg.eigh", T(2, 3)),

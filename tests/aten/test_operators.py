@@ -110,7 +110,17 @@ def _takes_out(sample: Sample, dtype: str) -> bool:
     return "out=None" in text or "out:" in text
 
 
-OUT_CASES = [c for c in _first_of_each_path(CASES) if _takes_out(*c.values)]
+#: What differs from torch, and why.
+OUT_DIFFERS = {
+    "nextafter": "it has no derivative here, so a gradient is no reason to refuse",
+    "range": "a bool tensor holds the range; torch has no kernel for it",
+    "masked_select": "out= of a result whose size depends on data is not there",
+    "nonzero": "out= of a result whose size depends on data is not there",
+    "histogram": "out= is not there",
+    "triangular_solve": "out= is not there",
+}
+
+OUT_CASES = [c for c in _first_of_each_path(CASES) if c.values[0].path not in OUT_DIFFERS and _takes_out(*c.values)]
 
 
 @pytest.mark.parametrize(("sample", "dtype"), OUT_CASES)

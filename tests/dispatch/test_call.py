@@ -9,7 +9,7 @@ import pytorchlike as ours
 
 #: Calls that fail -> what the message must name.
 WRONG = {
-    'torch.add(x, "a")': ["add()", "other", "str"], 'x + "a"': ["'Tensor' and 'str'"], '"a" + x': ["Tensor"], 'x.sum(dim="a")': ["sum()", "dim=str"],
+    'torch.add(x, "a")': ["add()", "other", "str"], 'x + "a"': ["'Tensor' and 'str'"], '"a" + x': ["Tensor"], 'x.sum(dim="a")': ["sum()", "dim", "str"],
     "torch.sum()": ["sum()"], 'x.view("a")': ["view()", "str"], "x.sum(foo=1)": ["sum()", "foo"], "torch.add(x, x, foo=1)": ["add()", "foo"],
     "torch.add(x)": ["add()", "other"], "x.mul_()": ["mul_()", "other"], 'x.add_("a")': ["other", "str"], "torch.cat(x)": ["cat()", "tensors", "Tensor"],
     "torch.cat([x, 1])": ["element 1", "int"], 'torch.stack([x, x], dim="a")': ["stack()", "dim", "str"], "torch.relu(x, x)": ["relu()"],

@@ -15,6 +15,7 @@ import numpy as np
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..core import dtype as dtypes
 from ..core.handle import RemovableHandle, register
+from ..core.lazy import uncollected
 from ..graph.instruction import Instruction
 from ..graph.recorder import record, step_boundary
 from ..graph.value import aval_of, constant, on_device
@@ -429,7 +430,8 @@ class RuleOptimizer(Optimizer):
             hypers: of `numbers`, as 0-d arrays.
             states: torch's keys -> arrays, those of `state_keys`.
         """
-        from . import _transforms
+        with uncollected():
+            from . import _transforms
 
         updated = [cls._update_one(_transforms, switches, hypers, *each) for each in zip(params, grads, states, strict=True)]
         return [p for p, _ in updated], [s for _, s in updated]

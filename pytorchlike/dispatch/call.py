@@ -18,12 +18,11 @@ from ..core import promotion
 from ..core.device import CPU, as_device, device, jax_device
 from ..core.state import thread
 from ..graph.recorder import record
-from ..graph.value import Value, aval_of, constant
+from ..graph.value import Value, aval_of, constant, on_device
 from ..tensors import layout as memory_layout
 from ..tensors.mutation import check_no_partial_overlap, check_writable, check_writable_memory, write_into
-from ..tensors.relayout import instruction as relayout
 from ..tensors.tape import Backward, Edge, Node, connect
-from ..tensors.tensor import Tensor, make_tensor
+from ..tensors.tensor import Tensor, make_tensor, relayout
 from . import keys, overrides, registry
 from .bind import bind
 from .derivative import Differentiable
@@ -93,7 +92,7 @@ def general(operator: Operator, arguments: tuple[Any, ...], table: dict | None =
     call = bind(operator, arguments)
     if not call.tensors:
         _refuse_numbers(operator, arguments)
-    if table is not None and not (thread.state.slow and thread.state.autocast):
+    if table is not None:
         table[key] = call.instruction
     return wrap(operator.schema, apply(call.instruction, call.tensors, tuple(call.floats), tuple(call.ints)))
 
@@ -149,7 +148,7 @@ def general_inplace(operator: Operator, arguments: tuple[Any, ...], table: dict 
     node = None
     if edges is not None:
         # what the derivative saves of the target is its old value: a copy, since the value itself is void after the write
-        (old,) = record(relayout(values[0].aval.stride), values[:1])
+        old = relayout(values[0], values[0].aval.stride)
         node = tape(call.instruction, edges, (old, *values[1:]), results, floats, ints)
     write_into(target, results[0], (node, 0) if node is not None else None)
     return target
@@ -283,7 +282,7 @@ def host_tensor(array: np.ndarray, dtype: dtypes.dtype | None = None, device: de
     if target.type == "meta":
         made = make_tensor(constant(None, aval_of(array.shape, found, target)))
     else:
-        made = make_tensor(constant(array if target == CPU else jax.device_put(array, jax_device(target)), aval_of(array.shape, found, target)))
+        made = make_tensor(constant(on_device(array, target), aval_of(array.shape, found, target)))
     return made.requires_grad_() if requires_grad else made
 
 

@@ -5,18 +5,13 @@ from __future__ import annotations
 import os
 import sys
 
-__all__ = ["as_text", "is_user_file", "user_line"]
+__all__ = ["as_text", "user_line"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 #: How the names of our source files (and of generated functions) start.
 _OURS = (_PACKAGE, "<pytorchlike")
-
-
-def is_user_file(filename: str) -> bool:
-    """Whether a source file is outside of this package."""
-    return not filename.startswith(_OURS)
 
 
 def user_line() -> tuple[str, int] | None:

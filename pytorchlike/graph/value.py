@@ -11,7 +11,7 @@ from ..core.device import CPU, device, jax_device
 from ..core.dtype import dtype
 from ..core.size import Size
 
-__all__ = ["Aval", "Value", "aval_of", "constant", "contiguous_stride", "new_value"]
+__all__ = ["Aval", "Value", "aval_of", "constant", "contiguous_stride", "new_value", "on_device"]
 
 
 def contiguous_stride(size: tuple[int, ...]) -> tuple[int, ...]:
@@ -114,4 +114,4 @@ def constant(array: Any, aval: Aval) -> Value:
 
 def on_device(array: np.ndarray, target: device) -> Any:
     """A numpy array as it should be held for a device: as it is for the CPU (XLA takes it when it runs), sent elsewhere."""
-    return array if target is CPU else jax.device_put(array, jax_device(target))
+    return array if target == CPU else jax.device_put(array, jax_device(target))

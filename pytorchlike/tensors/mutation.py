@@ -9,7 +9,7 @@ from ..graph.value import Value
 from . import layout, views
 from .geometry import Geometry
 from .tape import AccumulateGrad, Edge, connect
-from .tensor import MULTI_OUTPUT_VIEW, NO_GRAD_VIEW, UNTRACKED, Tensor, make_storage
+from .tensor import MULTI_OUTPUT_VIEW, NO_GRAD_VIEW, UNTRACKED, Tensor, make_storage, relayout
 
 __all__ = ["check_no_partial_overlap", "check_writable", "check_writable_memory", "write_into"]
 
@@ -111,9 +111,7 @@ def write_into(tensor: Tensor, value: Value, edge: Edge | None = None) -> None:
     old = storage.value
     if at is base:
         if value.aval.stride != old.aval.stride or value.origin is not None:
-            from .relayout import instruction
-
-            value = views.record(instruction(old.aval.stride), (value,))[0]
+            value = relayout(value, old.aval.stride)
         new_base = value
     else:
         new_base = views.write(old, base, at, value)

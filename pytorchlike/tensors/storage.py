@@ -29,7 +29,6 @@ class Storage:
         version: counts every change; a view's value read earlier is void when it moves on.
         tracked: counts the changes that the tape must know of (not those through ``Tensor.data``).
         host: the numpy memory that is the truth while somebody outside looks at it; see `HostMemory`.
-        resizable_bytes: None; sizes never change (``resize_`` makes another value).
     """
 
     __slots__ = ("value", "base", "version", "tracked", "host", "_address", "__weakref__")

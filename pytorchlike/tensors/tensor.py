@@ -20,6 +20,7 @@ from ..graph.recorder import record
 from ..graph.value import Aval, Value, aval_of, constant
 from . import layout, views
 from .geometry import Geometry, geometry
+from .relayout import instruction as relayout_instruction
 from .storage import Storage
 from .tape import AccumulateGrad, Edge, Node, accumulator, connect
 
@@ -507,9 +508,7 @@ def make_storage(tensor: Tensor) -> Storage:
 
 def relayout(value: Value, stride: tuple[int, ...]) -> Value:
     """The same elements as a value with other strides (bookkeeping only: nothing moves)."""
-    from .relayout import instruction
-
-    return record(instruction(stride), (value,))[0]
+    return record(relayout_instruction(stride), (value,))[0]
 
 
 def alias_of(tensor: Tensor, cls: type | None = None) -> Any:

@@ -1,0 +1,55 @@
+"""Calls of Fourier transforms, compared with torch's."""
+
+from .sample import FLOATS, Sample, T
+
+_ORDER = {"strides": False, "reason": "torch's FFT library leaves the transformed dimensions innermost in memory"}
+_HANN = T(values=[0.0, 0.5, 1.0, 0.5])
+
+SAMPLES = [
+    Sample("fft.fft", T(3, 4), dtypes=("int64", *FLOATS, "complex64")),
+    Sample("fft.fft", T(3, 4), 6, 0, "ortho", dtypes=("float64",), **_ORDER),
+    Sample("fft.fft", T(3, 4), 0),
+    Sample("fft.fft", T(3, 4), norm="best"),
+    Sample("fft.fft", T(3, 4), dtypes=("float16",)),
+    Sample("fft.ifft", T(3, 4), 3, dtypes=("float64", "complex128")),
+    Sample("fft.rfft", T(3, 4), norm="forward", dtypes=("int64", *FLOATS)),
+    Sample("fft.rfft", T(3, 4), dtypes=("complex64",)),
+    Sample("fft.irfft", T(3, 4), dtypes=("float64", "complex128")),
+    Sample("fft.hfft", T(3, 4), norm="ortho", dtypes=("float64", "complex128")),
+    Sample("fft.ihfft", T(3, 4), 5, dtypes=FLOATS),
+    Sample("fft.fft2", T(3, 4), (-1, 2), dtypes=("float64", "complex128")),
+    Sample("fft.ifft2", T(3, 4), dtypes=("complex128",)),
+    Sample("fft.rfft2", T(3, 4), dtypes=("float64",), **_ORDER),
+    Sample("fft.irfft2", T(3, 4), dtypes=("complex128",), **_ORDER),
+    Sample("fft.hfft2", T(3, 4), norm="forward", dtypes=("complex128",), **_ORDER),
+    Sample("fft.ihfft2", T(3, 4), dtypes=("float64",), **_ORDER),
+    Sample("fft.fftn", T(2, 3, 4), dim=(0, 2), dtypes=("float64", "complex128"), **_ORDER),
+    Sample("fft.fftn", T(2, 3, 4), dim=(0, 0)),
+    Sample("fft.fftn", T(2, 3, 4), (2,), (0, 1)),
+    Sample("fft.ifftn", T(2, 3, 4), (2, 2), dtypes=("complex128",)),
+    Sample("fft.rfftn", T(2, 3, 4), norm="ortho", dtypes=("float64",), **_ORDER),
+    Sample("fft.rfftn", T(2, 3, 4), dim=()),
+    Sample("fft.irfftn", T(2, 3, 4), dtypes=("complex128",), **_ORDER),
+    Sample("fft.hfftn", T(2, 3, 4), dtypes=("complex128",), **_ORDER),
+    Sample("fft.ihfftn", T(2, 3, 4), dtypes=("float64",), **_ORDER),
+    Sample("fft.ihfftn", T(2, 3, 4), dtypes=("complex128",)),
+    Sample("fft.fftfreq", 5, 0.3),
+    Sample("fft.fftfreq", 4, dtype="float64"),
+    Sample("fft.fftfreq", 4, dtype="int64"),
+    Sample("fft.rfftfreq", 5),
+    Sample("fft.fftshift", T(3, 4), dtypes=("int64", "float64")),
+    Sample("fft.fftshift", T(3, 4), (1, 1)),
+    Sample("fft.ifftshift", T(3, 4), 1, dtypes=("float64",)),
+    Sample("stft", T(2, 12), 4, 2, window=_HANN, return_complex=True, dtypes=("float64", "complex128")),
+    Sample("stft", T(12), 6, 2, 4, _HANN, False, normalized=True, return_complex=False, dtypes=("float64",), strides=False,
+           reason="parts that are apart (deprecated) are laid out as everything else"),  # fmt: skip
+    Sample("stft", T(12), 4, window=_HANN, center=False, align_to_window=True, onesided=False, return_complex=True, dtypes=("float64",)),
+    Sample("stft", T(12), 4, pad_mode="circular", return_complex=True),
+    Sample("stft", T(12), 4),
+    Sample("stft", T(12), 14, center=False, return_complex=True),
+    Sample("istft", T(3, 7, dtype="complex64"), 4, 2, window=_HANN, center=True, length=9),
+    Sample("istft", T(2, 4, 5, dtype="complex64"), 4, 1, normalized=True, return_complex=True),
+    Sample("istft", T(3, 7, dtype="complex64"), 6),
+    Sample("istft", T(3, 7), 4),
+    Sample("istft", T(3, 7, dtype="complex64"), 4, window=T(values=[0.0, 0.0, 0.0, 0.0])),
+]

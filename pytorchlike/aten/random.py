@@ -15,6 +15,7 @@ import operator as python
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -26,7 +27,7 @@ from ..dispatch.bind import broadcast_shapes
 from ..dispatch.call import host_tensor, put_out
 from ..dispatch.registry import FUNCTION, METHOD, Operator, composite, op
 from ..graph.recorder import synchronise
-from ..tensors import draws
+from ..tensors import draws, rejection
 from ..tensors.generator import Generator, default_generator
 from ..tensors.layout import format_strides, is_contiguous_in
 from ..tensors.mutation import check_writable, write_into
@@ -168,14 +169,24 @@ def _are_probabilities(p):
 
 compared.grad("self", "p")(_nothing)
 
-
-@compared.data_check(
-    RuntimeError,
+_NO_PROBABILITY = (
     "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If so, please report an "
-    "enhancement request to PyTorch.)",
+    "enhancement request to PyTorch.)"
 )
+
+
+@compared.data_check(RuntimeError, _NO_PROBABILITY)
 def _(self, drawn, p):
     return ~_are_probabilities(p)
+
+
+def _check_probabilities(p: Tensor) -> None:
+    """Raise at once what the data check of `compared` would find later, where the numbers are known and at hand."""
+    value = p._content()
+    if value.trace is None and p.device.type == "cpu" and isinstance(value.array, (np.ndarray, jax.Array)):
+        array = value.array
+        if not isinstance(array, jax.core.Tracer) and not _are_probabilities(np.asarray(array)).all():
+            raise RuntimeError(_NO_PROBABILITY)
 
 
 def _wide(array):
@@ -335,6 +346,7 @@ def _uniform_for(size: tuple[int, ...], stride: tuple[int, ...] | None, p: Tenso
     """The uniform numbers that torch compares with the probabilities: float64 ones for float64, else float32 ones."""
     source = generator_for("bernoulli", generator, p.device)
     draws.bernoulli_tensor(source, np.empty(0, p.dtype.numpy))  # refuses dtypes
+    _check_probabilities(p)
     kind = p.dtype if p.dtype is float64 else float32
     drawn = draws.uniform(source, size, kind) if stride is None else _drawn(_uniform, source, size, stride, kind)
     return host_tensor(drawn, kind, p.device)
@@ -364,7 +376,7 @@ def multinomial(self, num_samples, replacement, *, generator, out):
 @composite(f"poisson(Tensor self, {_GENERATOR}) -> Tensor", forms=FUNCTION)
 def poisson(self, generator):
     """A count for each rate."""
-    made = host_tensor(draws.poisson(generator_for("poisson", generator, self.device), _numbers(self)), self.dtype, self.device)
+    made = host_tensor(rejection.poisson(generator_for("poisson", generator, self.device), _numbers(self)), self.dtype, self.device)
     return _poisson_drawn(made, self) if self.requires_grad else made
 
 

@@ -1,10 +1,10 @@
-"""The draws behind every random operator on the CPU: functions of a `Generator`, all returning numpy arrays.
+"""The draws behind every random operator on the CPU: functions of a `Generator`, all returning numpy arrays (rejection: `rejection`).
 
 The same seed and the same sequence of calls give torch's numbers, bit for bit, and the same state afterwards
 (all algorithms were found by experiment against torch 2.13 and are checked against it in tests).  Known limits of that:
 
-- Where torch's C++ evaluates ``log``, ``sin``, ``tan`` ... in double precision, numpy's are used here; the two agreed on every value tried,
-  yet another C library may differ in the last bit.
+- Where torch's C++ evaluates ``log``, ``sin``, ``tan`` ... in double precision, Python's are used here for float64 results (numpy's where the
+  result is rounded to fewer bits); the two agreed on every value tried, yet another C library may differ in the last bit.
 - torch built with MKL fills ``bernoulli_(p)`` (so also dropout) and ``exponential_`` from a stream of MKL's own when the processor is
   Intel's; everywhere else, and always here, they come from the Mersenne Twister.
 - Products that torch's compiler fuses with a sum are rounded once here too (x86 with AVX2; a build without FMA rounds them twice).
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,11 +22,11 @@ import numpy as np
 from ..core import dtype as D
 from ..core.dtype import bfloat16, bool_, dtype, float16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
 from .generator import Generator
-from .rounding import box_muller, fma32, fma64
+from .rounding import box_muller, fma32, fma64, one_by_one
 
 __all__ = [
     "bernoulli_scalar", "bernoulli_tensor", "cauchy", "dropout_mask", "exponential", "geometric", "log_normal", "multinomial", "normal",
-    "normal_tensor", "poisson", "randint", "random", "randperm", "rrelu_noise", "uniform",
+    "normal_tensor", "randint", "random", "randperm", "rrelu_noise", "uniform",
 ]  # fmt: skip
 
 #: dtype -> (torch's scalar type, C++ type as error texts spell it, bits of the significand for floating dtypes).
@@ -369,7 +369,9 @@ def exponential(generator: Generator, shape: Sequence[int], dtype: dtype = float
     _require_continuous("Exponential", dtype, 0)
     if not lambd > 0.0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
-    return _cast(-1.0 / lambd * np.log1p(-generator.uniform64(math.prod(shape))), dtype).reshape(shape)
+    uniforms = generator.uniform64(math.prod(shape))
+    logarithms = one_by_one(math.log1p, -uniforms) if dtype is float64 else np.log1p(-uniforms)
+    return _cast(-1.0 / lambd * logarithms, dtype).reshape(shape)
 
 
 def geometric(generator: Generator, shape: Sequence[int], dtype: dtype, p: float) -> np.ndarray:
@@ -396,7 +398,8 @@ def cauchy(generator: Generator, shape: Sequence[int], dtype: dtype = float32, m
     _require_continuous("Cauchy", dtype, 1)
     if not sigma > 0.0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
-    return _cast(fma64(np.tan(math.pi * (generator.uniform64(math.prod(shape)) - 0.5)), sigma, median), dtype).reshape(shape)
+    angles = math.pi * (generator.uniform64(math.prod(shape)) - 0.5)
+    return _cast(fma64(one_by_one(math.tan, angles) if dtype is float64 else np.tan(angles), sigma, median), dtype).reshape(shape)
 
 
 def log_normal(generator: Generator, shape: Sequence[int], dtype: dtype = float32, mean: float = 1.0, std: float = 2.0) -> np.ndarray:
@@ -409,7 +412,12 @@ def log_normal(generator: Generator, shape: Sequence[int], dtype: dtype = float3
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
     if dtype not in _FLOATS:
         _refuse("log_normal_cpu", dtype)
-    return _cast(np.exp(fma64(generator.normal64(math.prod(shape)), std, mean)), dtype).reshape(shape)
+    exponents = fma64(generator.normal64(math.prod(shape)), std, mean)
+    return _cast(one_by_one(_exp, exponents) if dtype is float64 else np.exp(exponents), dtype).reshape(shape)
+
+
+def _exp(exponent: float) -> float:
+    return math.exp(exponent) if exponent < 709.0 else float(np.exp(exponent))  # Python's raises where it overflows
 
 
 def rrelu_noise(generator: Generator, values: np.ndarray, lower: float, upper: float) -> np.ndarray:
@@ -464,75 +472,3 @@ def _with_replacement(generator: Generator, weights: np.ndarray, num_samples: in
     drawn = generator.uniform64(len(rows) * num_samples).reshape(len(rows), num_samples)
     found = np.stack([np.searchsorted(steps.astype(np.float64), points) for steps, points in zip(cumulative, drawn)])
     return found.reshape(*weights.shape[:-1], num_samples).astype(np.int64)
-
-
-def poisson(generator: Generator, rates: np.ndarray) -> np.ndarray:
-    """What ``poisson(rates)`` draws, one rate after the other: products of uniforms below 10, from there on transformed rejection.
-
-    Raises:
-        RuntimeError: a rate is negative.
-
-    Ref: W. Hoermann, "The transformed rejection method for generating Poisson random variables", 1993, algorithm PTRS.
-    """
-    kind = _dtype_of(rates)
-    if kind not in _FLOATS:
-        _refuse("poisson_cpu", kind)
-    if not (rates >= 0).all():
-        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    with _OneByOne(generator) as numbers:
-        values = [_poisson(rate, numbers) for rate in rates.ravel().tolist()]
-    return np.array(values, np.float64).astype(rates.dtype).reshape(rates.shape)
-
-
-def _poisson(rate: float, numbers: Iterator[float]) -> int:
-    if rate == 0.0:
-        return 0
-    if rate < 10.0:
-        limit, product, count = math.exp(-rate), next(numbers), 0
-        while product > limit:
-            product *= next(numbers)
-            count += 1
-        return count
-    root, log_rate = math.sqrt(rate), math.log(rate)
-    b = 0.931 + 2.53 * root
-    a = -0.059 + 0.02483 * b
-    inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
-    accept = 0.9277 - 3.6224 / (b - 2.0)
-    while True:
-        u, v = next(numbers) - 0.5, next(numbers)
-        us = 0.5 - abs(u)
-        count = math.floor((2.0 * a / us + b) * u + rate + 0.43) if us else -1
-        if us >= 0.07 and v <= accept:
-            return count
-        if count < 0 or (us < 0.013 and v > us):
-            continue
-        if v == 0.0 or math.log(v) + math.log(inverse_alpha) - math.log(a / (us * us) + b) <= (
-            -rate + count * log_rate - math.lgamma(count + 1)
-        ):
-            return count
-
-
-class _OneByOne:
-    """53-bit uniform numbers for algorithms that do not know how many they need: drawn in bulk, and what was not used is put back."""
-
-    def __init__(self, generator: Generator) -> None:
-        self.generator = generator
-
-    def __enter__(self) -> _OneByOne:
-        self.before = self.generator.packed_state()
-        self.used = 0
-        self.stock: list[float] = []
-        return self
-
-    def __iter__(self) -> _OneByOne:
-        return self
-
-    def __next__(self) -> float:
-        if not self.stock:
-            self.stock = self.generator.uniform64(256).tolist()[::-1]
-        self.used += 1
-        return self.stock.pop()
-
-    def __exit__(self, *raised: object) -> None:
-        self.generator.unpack_state(self.before)
-        self.generator.words32(2 * self.used)

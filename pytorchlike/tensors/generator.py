@@ -14,6 +14,7 @@ from ..core.device import CPU, as_device, device
 from ..core.dtype import uint8
 from ..graph.recorder import synchronise
 from ..graph.value import aval_of, constant
+from .rounding import one_by_one
 from .tensor import Tensor, make_tensor
 
 __all__ = ["Generator", "default_generator"]
@@ -200,8 +201,8 @@ class Generator:
         missing = count - len(head)
         pairs = (missing + 1) // 2
         first, second = self.uniform64(2 * pairs).reshape(pairs, 2).T
-        radius, angle = np.sqrt(-2.0 * np.log1p(-second)), 2.0 * math.pi * first
-        values = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1).ravel()
+        radius, angle = np.sqrt(-2.0 * one_by_one(math.log1p, -second)), 2.0 * math.pi * first
+        values = np.stack([radius * one_by_one(math.cos, angle), radius * one_by_one(math.sin, angle)], axis=1).ravel()
         if missing % 2:
             self._normal = float(values[-1])
         return np.concatenate([head, values[:missing]]) if head else values[:missing]

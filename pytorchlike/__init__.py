@@ -11,6 +11,9 @@ from . import aten as _aten
 from . import graph
 from ._ops import ops
 from .alias import install_as_torch
+from .amp.autocast_mode import autocast
+from .amp.grad_scaler import GradScaler
+from .amp.settings import *
 from .aten.constructors import (
     as_tensor,
     asarray,
@@ -92,7 +95,7 @@ from .version import __version__
 
 from . import autograd  # isort: skip
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
-from .autograd.grad_mode import is_autocast_enabled, is_grad_enabled, is_inference, is_inference_mode_enabled
+from .autograd.grad_mode import is_grad_enabled, is_inference, is_inference_mode_enabled
 from .random import default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
 globals().update({name: found for name, found in _legacy_types.items() if "." not in name})  # FloatTensor and the like
@@ -100,5 +103,5 @@ globals().update({name: found for name, found in _legacy_types.items() if "." no
 contiguous_format, channels_last, channels_last_3d, preserve_format = _memory_formats.values()
 
 __getattr__, __dir__ = _operator_namespace(
-    __name__, "", ("_C", "backends", "cuda", "fft", "linalg", "mps", "nn", "optim", "overrides", "special", "utils", "version", "xpu")
+    __name__, "", ("_C", "amp", "backends", "cpu", "cuda", "fft", "linalg", "mps", "nn", "optim", "overrides", "special", "utils", "version", "xpu")
 )

@@ -10,8 +10,7 @@ from typing import Any
 from ..core.state import thread
 
 __all__ = [
-    "enable_grad", "inference_mode", "is_autocast_enabled", "is_grad_enabled", "is_inference", "is_inference_mode_enabled", "no_grad",
-    "set_grad_enabled",
+    "enable_grad", "inference_mode", "is_grad_enabled", "is_inference", "is_inference_mode_enabled", "no_grad", "set_grad_enabled",
 ]  # fmt: skip
 
 
@@ -28,13 +27,6 @@ def is_inference_mode_enabled() -> bool:
 def is_inference(input: Any) -> bool:
     """Whether a tensor was made under `inference_mode`."""
     return input.is_inference()
-
-
-def is_autocast_enabled(device_type: str | None = None) -> bool:
-    """Whether autocast is on, for a type of device where one is named."""
-    if device_type is not None and not isinstance(device_type, str):
-        raise TypeError(f"is_autocast_enabled(): argument 'device_type' (position 1) must be str, not {type(device_type).__name__}")
-    return thread.state.autocast is not None
 
 
 class _Switch:

@@ -6,6 +6,7 @@ import re
 from types import SimpleNamespace
 from typing import Any
 
+from ..alias import attribute_fallback as _attribute_fallback
 from ..aten.legacy import LEGACY_TYPES as _legacy_types
 from ..core.device import as_device, jax_device
 from ..core.device import device as _torch_device
@@ -166,3 +167,6 @@ def is_current_stream_capturing() -> bool:
 def ipc_collect() -> None:
     """Nothing is shared with other processes, so there is nothing to collect."""
     require_device()
+
+
+__getattr__ = _attribute_fallback(__name__, ("amp",))

@@ -19,7 +19,7 @@ from ..graph.trie import State
 from ..graph.value import Value, new_value
 from ..tensors.tape import Edge, Node, next_number
 from ..tensors.tensor import PLAIN_TYPES, Tensor
-from . import overloads, overrides, registry
+from . import autocast, overloads, overrides, registry
 from .call import backward_of, general, general_inplace, general_out, host_tensor
 from .registry import OUT, Operator, Promote, ViewOperator
 from .schema import Argument, Schema
@@ -422,7 +422,9 @@ def make_function(declared: Any, first: str = "self", for_dunder: bool = False) 
         namespace["body"] = declared.body
         by_kind = "".join(f"{n}={n}, " if a.keyword_only else f"{n}, " for n, a in zip(names, schema.arguments))
         unsure = ["thread.state.slow", *[_is_special(n, a) for n, a in zip(names, schema.arguments) if a.is_tensor]]
-        source += f"    if ({' or '.join(unsure)}) and wanted(({passed})):\n        return {handing})\n"
+        source += f"    if {' or '.join(unsure)}:\n        if wanted(({passed})):\n            return {handing})\n"
+        if autocast.is_listed(declared):
+            source += f"        if thread.state.autocast:\n            return autocasting(declared, '', ({passed}))\n"
         source += f"    return body({by_kind})\n"
     function = namespace["public"] = _compile(name, source, namespace)
     function.__doc__ = declared.__doc__
@@ -462,8 +464,9 @@ def _folded(function: str, argument: str, positional: tuple, named: dict[str, An
 
 #: What all generated functions refer to; ``public`` is the function that ``__torch_function__`` is given (forms.py puts a packet there).
 _SHARED: dict[str, Any] = {
-    "complain": _complain, "folded": _folded, "missing": _MISSING, "plain": PLAIN_TYPES, "respelled": _respelled, "take_over": overrides.take_over,
-    "thread": thread, "wanted": overrides.wanted, "unhashable": _unhashable, "user_line": user_line, "Value": Value, "new": new_value,
+    "autocasting": autocast.autocasting, "complain": _complain, "folded": _folded, "missing": _MISSING, "plain": PLAIN_TYPES,
+    "respelled": _respelled, "take_over": overrides.take_over, "thread": thread, "wanted": overrides.wanted,
+    "unhashable": _unhashable, "user_line": user_line, "Value": Value, "new": new_value,
 }  # fmt: skip
 
 

@@ -105,10 +105,14 @@ def key_set(arguments: Sequence[Any]) -> list[DispatchKey]:
     return found
 
 
-def is_intercepted(arguments: Sequence[Any]) -> bool:
-    """Whether a key above Autograd is present; the question that every call on the general way asks."""
+def is_intercepted(arguments: Sequence[Any], is_view: bool = False) -> bool:
+    """Whether a key above Autograd is present; the question that every call on the general way asks.
+
+    Args:
+        is_view: the operator makes a view, which autocast never concerns.
+    """
     state = thread.state
-    if state.slow and (python_state.modes or state.autocast):
+    if state.slow and (python_state.modes or state.autocast and not is_view):
         return True
     for a in arguments:
         kind = type(a)
@@ -119,6 +123,8 @@ def is_intercepted(arguments: Sequence[Any]) -> bool:
 
 def run(operator: Any, form: Form, arguments: tuple[Any, ...], out: Any = None) -> Any:
     """Have the handler of the highest key do the call."""
+    if thread.state.autocast and not python_state.modes and not _dispatching((*arguments, out)):
+        return HANDLERS[DispatchKey.Autocast](operator, form, arguments, out)
     for key in key_set((*arguments, out)):
         if key in HANDLERS:
             return HANDLERS[key](operator, form, arguments, out)

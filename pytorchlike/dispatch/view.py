@@ -78,7 +78,7 @@ class _ViewPlan:
 def call_view(operator: ViewOperator, tensor: Tensor, arguments: tuple[Any, ...]) -> Any:
     """Call a view operator: new geometries over the same storage."""
     state = thread.state
-    if (state.slow or tensor.__class__ not in PLAIN_TYPES) and keys.is_intercepted((tensor, *arguments)):
+    if (state.slow or tensor.__class__ not in PLAIN_TYPES) and keys.is_intercepted((tensor, *arguments), is_view=True):
         return keys.run(operator, "", (tensor, *arguments))
     at = tensor._where()
     key = (operator, at, *arguments)

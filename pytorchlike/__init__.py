@@ -103,5 +103,7 @@ globals().update({name: found for name, found in _legacy_types.items() if "." no
 contiguous_format, channels_last, channels_last_3d, preserve_format = _memory_formats.values()
 
 __getattr__, __dir__ = _operator_namespace(
-    __name__, "", ("_C", "amp", "backends", "cpu", "cuda", "fft", "linalg", "mps", "nn", "optim", "overrides", "special", "utils", "version", "xpu")
+    __name__,
+    "",
+    ("_C", "amp", "backends", "cpu", "cuda", "fft", "linalg", "mps", "nn", "optim", "overrides", "special", "testing", "utils", "version", "xpu"),
 )

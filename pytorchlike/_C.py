@@ -1,8 +1,9 @@
 """The names of torch's extension module that Python code reaches for."""
 
+from .aten.linalg import LinAlgError as _LinAlgError
 from .dispatch.overrides import DisableTorchFunction, DisableTorchFunctionSubclass
 from .dispatch.overrides import _disabled_torch_dispatch as _disabled_torch_dispatch_impl
 from .dispatch.overrides import _disabled_torch_function as _disabled_torch_function_impl
 from .tensors.tensor import Tensor as TensorBase
 
-__all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "TensorBase", "_disabled_torch_dispatch_impl", "_disabled_torch_function_impl"]
+__all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "TensorBase", "_LinAlgError", "_disabled_torch_dispatch_impl", "_disabled_torch_function_impl"]

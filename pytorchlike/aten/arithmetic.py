@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from ..core.promotion import scalar_type_name
@@ -174,9 +175,10 @@ def _trunc_quotient(a, b):
     return jnp.trunc(a / b) if category(a) == FLOATING else lax.div(*jnp.broadcast_arrays(a, jnp.asarray(b, a.dtype)))
 
 
-def _by_integer_zero(self, other):
-    """Which elements divide integers by zero."""
-    return False if max(category(self), category(other)) > INTEGRAL else other == 0
+def _by_integer_zero(other):
+    """Which elements divide integers by zero; both operands have the common dtype."""
+    other = other if hasattr(other, "dtype") else np.asarray(other)
+    return False if jnp.issubdtype(other.dtype, jnp.inexact) else other == 0
 
 
 def _declare_rounded_division(overload, other_type):
@@ -202,8 +204,8 @@ def _declare_rounded_division(overload, other_type):
             raise not_implemented(f"div_{rounding_mode}_cpu", highest)
 
     @div_mode.data_check(RuntimeError, "ZeroDivisionError")
-    def _(self, other, rounding_mode):
-        return False if rounding_mode is None else _by_integer_zero(self, other)
+    def _(other, rounding_mode):
+        return False if rounding_mode is None else _by_integer_zero(other)
 
     return div_mode
 

@@ -15,7 +15,7 @@ from jax import lax
 
 from ..dispatch.bind import column_major
 from ..dispatch.registry import FUNCTION, METHOD, OUT, op
-from .linalg import LinAlgError, check_inexact, check_matrices, transposed
+from .linalg import LinAlgError, batch_element, batch_numbers, check_inexact, check_matrices, first_zero, transposed
 from .matmul import adjoint, multiply
 from .reduce import is_integral, scalar_type
 
@@ -67,9 +67,9 @@ def _declare_cholesky(name: str, schema: str, forms, namespaces: tuple[str, ...]
         check_matrices(name, self, square=True)
         check_inexact(name, self)
 
-    @factor.data_check(LinAlgError, f"{name}: {_INDEFINITE}")
+    @factor.data_check(LinAlgError, lambda batch: f"{name}: {batch_element(batch)}{_INDEFINITE}", at_once=True)
     def _(self, upper):
-        return _not_positive(adjoint(self) if upper else self)
+        return _not_positive(adjoint(self) if upper else self), batch_numbers(self.shape)
 
 
 _declare_cholesky("cholesky", "cholesky(Tensor self, bool upper=False) -> Tensor", _FORMS, ("",))
@@ -349,8 +349,7 @@ def lu_factor(A, pivot):
 def lu_factor_ex(A, pivot, check_errors):
     """`lu_factor`, and the number of the first pivot that is zero (0: none)."""
     packed, pivots, _ = _lu(A)
-    zero = jnp.diagonal(packed, axis1=-2, axis2=-1) == 0
-    return packed, pivots, jnp.where(jnp.any(zero, axis=-1), jnp.argmax(zero, axis=-1) + 1, 0).astype(np.int32)
+    return packed, pivots, first_zero(packed)
 
 
 @op("lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", forms=_FUNCTION, namespaces=("linalg",))
@@ -358,6 +357,19 @@ def lu(A, pivot):
     """A permutation, a unit lower and an upper triangular matrix whose product is ``A``."""
     packed, _, order = _lu(A)
     return _parts(packed, order)
+
+
+@lu_factor.data_check(
+    RuntimeError,
+    lambda batch, pivot: (
+        f"torch.linalg.lu_factor: {batch_element(batch)}U[{pivot},{pivot}] is zero and using it on lu_solve would result in a division by zero. "
+        "If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
+    ),
+    at_once=True,
+)
+def _(A):
+    pivot = first_zero(_lu(A)[0])
+    return pivot > 0, batch_numbers(A.shape), pivot
 
 
 @lu_factor.check
@@ -409,6 +421,13 @@ def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
     permutation, lower, upper = _parts(LU_data, _order_of(LU_pivots, LU_data.shape[-2]))
     empty = jnp.zeros((0,), LU_data.dtype)
     return permutation if unpack_pivots else empty, *((lower, upper) if unpack_data else (empty, empty))
+
+
+@lu_unpack.data_check(
+    RuntimeError, "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the result of lu_factor?"
+)
+def _(LU_data_meta, LU_pivots, unpack_pivots):
+    return (LU_pivots < 1) | (LU_pivots > LU_data_meta.shape[-2]) if unpack_pivots else False
 
 
 # ------------------------------------------------------------------------------------------- pseudo-inverse, rank, least squares

@@ -6,6 +6,7 @@ import warnings
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from ..dispatch.registry import FUNCTION, composite, op
 from .reduce import scalar_type, widened
@@ -54,8 +55,8 @@ def _(weight, indices, padding_idx, scale_grad_by_freq, sparse):
 
 
 @rows.data_check(IndexError, "index out of range in self")
-def _(weight, indices, padding_idx, scale_grad_by_freq, sparse):
-    return (indices < 0) | (indices >= weight.shape[0])
+def _(weight_meta, indices):
+    return (indices < 0) | (indices >= weight_meta.shape[0])
 
 
 @op(
@@ -136,17 +137,23 @@ def _(weight, indices, offsets, per_sample_weights, mode, include_last_offset, p
         raise RuntimeError("'weight' must be 2-D")
 
 
-bags.data_check(RuntimeError, "embedding_bag: an index of input is not in the valid range")(
-    lambda weight, indices, offsets, per_sample_weights, mode, include_last_offset, padding_idx: (
-        (indices < 0) | (indices >= weight.shape[0])
-    )
+
+
+@bags.data_check(
+    RuntimeError, "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {}"
 )
-bags.data_check(RuntimeError, "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0.")(
-    lambda weight, indices, offsets, per_sample_weights, mode, include_last_offset, padding_idx: offsets[:1] != 0
-)
-bags.data_check(RuntimeError, "offsets[-1] can not be greater than input's length")(
-    lambda weight, indices, offsets, per_sample_weights, mode, include_last_offset, padding_idx: offsets[-1:] > indices.shape[0]
-)
+def _(offsets):
+    return offsets[:1] != 0, offsets[:1]
+
+
+@bags.data_check(RuntimeError, "offsets[-1] can not be greater than input's length {} but got offsets[-1] of {}")
+def _(indices_meta, offsets):
+    return offsets[-1:] > indices_meta.shape[0], indices_meta.shape[0], offsets[-1:]
+
+
+@bags.data_check(RuntimeError, "Index {} of input takes value {} which is not in the valid range [0, {})")
+def _(weight_meta, indices):
+    return (indices < 0) | (indices >= weight_meta.shape[0]), np.arange(indices.size).reshape(indices.shape), indices, weight_meta.shape[0]
 
 
 @composite(
@@ -215,7 +222,7 @@ def one_hot_of(self, num_classes):
 
 
 @one_hot_of.data_check(RuntimeError, "Class values must be non-negative.")
-def _(self, num_classes):
+def _(self):
     return self < 0
 
 

@@ -17,12 +17,18 @@ from ..core.promotion import scalar_type_name
 from ..dispatch.registry import ALL_FORMS, FUNCTION, METHOD, OUT, op
 from .shape import listed
 
-OUT_OF_BOUNDS = "index is out of bounds for dimension with size"
+OUT_OF_BOUNDS = "index {} is out of bounds for dimension {} with size {}"
 
 
-def outside(index, size: int, negative: bool = False):
+def outside(index, size, negative: bool = False):
     """True where an index does not lie in ``[0, size)``, or in ``[-size, size)`` when negative ones count from the end."""
     return (index < (-size if negative else 0)) | (index >= size)
+
+
+def outside_along(self, dim: int, index, negative: bool = False):
+    """What a data check with the text `OUT_OF_BOUNDS` returns for an index along a dimension."""
+    size = size_along(self, dim)
+    return outside(index, size, negative), index, wrap_dim(dim, self.ndim), size
 
 
 def type_name(array) -> str:
@@ -128,8 +134,8 @@ def _larger_dim(index, other, dim: int) -> int:
 
 
 @gather.data_check(RuntimeError, OUT_OF_BOUNDS)
-def _(self, dim, index, sparse_grad):
-    return outside(index, size_along(self, dim))
+def _(self_meta, dim, index):
+    return outside_along(self_meta, dim, index)
 
 
 def _check_scatter(self, dim, index, source=None) -> None:
@@ -253,12 +259,8 @@ def _(self, dim, index, src):
     _check_scatter(self, dim, index, src)
 
 
-def _scatter_outside(self, dim, index, *rest):
-    return outside(index, size_along(self, dim))
-
-
 for _declared in (scatter_value, scatter, scatter_with, scatter_value_with, scatter_add):
-    _declared.data_check(RuntimeError, OUT_OF_BOUNDS)(_scatter_outside)
+    _declared.data_check(RuntimeError, OUT_OF_BOUNDS)(lambda self_meta, dim, index: outside_along(self_meta, dim, index))
 
 _REDUCTIONS = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "max", "amin": "min"}
 
@@ -362,5 +364,5 @@ def _(self, dim, index, src, reduce, include_self):
 
 
 @scatter_reduce.data_check(RuntimeError, OUT_OF_BOUNDS)
-def _(self, dim, index, src, reduce, include_self):
-    return outside(index, size_along(self, dim))
+def _(self_meta, dim, index):
+    return outside_along(self_meta, dim, index)

@@ -9,12 +9,26 @@ import math
 from collections.abc import Sequence
 
 import jax.numpy as jnp
+import numpy as np
 
 from ..core.dims import wrap_dim
 from ..core.dtype import bool_
 from ..dispatch.registry import ALL_FORMS, FUNCTION, INPLACE, METHOD, OUT, composite, op
 from ..tensors.tensor import make_tensor, relayout
-from .gather import OUT_OF_BOUNDS, cast, check_value, gathered, is_index, outside, scatter_reduce, scattered, size_along, type_name, way_of
+from .gather import (
+    OUT_OF_BOUNDS,
+    cast,
+    check_value,
+    gathered,
+    is_index,
+    outside,
+    outside_along,
+    scatter_reduce,
+    scattered,
+    size_along,
+    type_name,
+    way_of,
+)
 from .shape import broadcast_shape, listed
 
 _METHODS = FUNCTION | METHOD | OUT
@@ -64,8 +78,8 @@ def _(self, dim, index):
 
 
 @index_select.data_check(IndexError, "index out of range in self")
-def _(self, dim, index):
-    return outside(index, size_along(self, dim))
+def _(self_meta, dim, index):
+    return outside(index, size_along(self_meta, dim))
 
 
 @op("index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", forms=ALL_FORMS)
@@ -122,8 +136,13 @@ def _check_rest(self, dim: int, source) -> None:
 
 
 @index_add.data_check(RuntimeError, OUT_OF_BOUNDS)
-def _(self, dim, index, source, alpha):
-    return outside(index, size_along(self, dim))
+def _(self_meta, dim, index):
+    return outside_along(self_meta, dim, index) if self_meta.ndim > 1 else (False, 0, 0, 0)
+
+
+@index_add.data_check(IndexError, "index out of range in self")
+def _(self_meta, dim, index):
+    return outside(index, size_along(self_meta, dim)) if self_meta.ndim <= 1 else False
 
 
 @op("index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", forms=ALL_FORMS)
@@ -172,8 +191,8 @@ def _(self, dim, index, source):
 
 
 @index_copy.data_check(IndexError, "index_copy_(): " + OUT_OF_BOUNDS)
-def _(self, dim, index, source):
-    return outside(index, size_along(self, dim))
+def _(self_meta, dim, index):
+    return outside_along(self_meta, dim, index)
 
 
 @op("index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", forms=_NO_OUT)
@@ -207,8 +226,8 @@ def _(self, dim, index, value):
 
 
 @index_fill.data_check(IndexError, OUT_OF_BOUNDS)
-def _(self, dim, index, value):
-    return outside(index, size_along(self, dim), negative=True)
+def _(self_meta, dim, index):
+    return outside_along(self_meta, dim, index, negative=True)
 
 
 def _for_each(dim: int, index, source):
@@ -245,13 +264,13 @@ def _(self, dim, index, source, reduce, include_self):
 
 
 @index_reduce.data_check(IndexError, "index out of range in self")
-def _(self, dim, index, source, reduce, include_self):
-    return outside(index, size_along(self, dim))
+def _(self_meta, dim, index):
+    return outside(index, size_along(self_meta, dim))
 
 
 # --- positions in the flattened tensor -------------------------------------------------------------------------------------------------
 
-_OUT_OF_ELEMENTS = "out of range: tried to access index outside the tensor"
+_OUT_OF_ELEMENTS = "out of range: tried to access index {} on a tensor of {} elements."
 
 
 @op("take(Tensor self, Tensor index) -> Tensor", forms=_METHODS)
@@ -276,8 +295,8 @@ def _(self, index):
 
 
 @take.data_check(IndexError, _OUT_OF_ELEMENTS)
-def _(self, index):
-    return outside(index, self.size, negative=True)
+def _(self_meta, index):
+    return outside(index, self_meta.size, negative=True), index, self_meta.size
 
 
 @op("put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", forms=_NO_OUT)
@@ -313,8 +332,8 @@ def _(self, index, source, accumulate):
 
 
 @put.data_check(IndexError, _OUT_OF_ELEMENTS)
-def _(self, index, source, accumulate):
-    return outside(index, self.size, negative=True)
+def _(self_meta, index):
+    return outside(index, self_meta.size, negative=True), index, self_meta.size
 
 
 def _aligned(shape: Sequence[int], indices_shape: Sequence[int], dim: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -360,8 +379,10 @@ def _(self, indices, dim):
 
 
 @take_along_dim.data_check(RuntimeError, OUT_OF_BOUNDS)
-def _(self, indices, dim):
-    return outside(indices, self.size) if dim is None else outside(indices, size_along(self, dim), negative=True)
+def _(self_meta, indices, dim):
+    if dim is None:
+        return outside(indices, self_meta.size), indices, 0, self_meta.size
+    return outside_along(self_meta, dim, indices, negative=True)
 
 
 # --- masks -----------------------------------------------------------------------------------------------------------------------------
@@ -405,8 +426,9 @@ def _(self, mask, source):
 
 
 @masked_scatter.data_check(RuntimeError, "Number of elements of source < number of ones in mask")
-def _(self, mask, source):
-    return jnp.sum(jnp.broadcast_to(mask, broadcast_shape(self.shape, mask.shape))) > source.size
+def _(self_meta, mask, source_meta):
+    repeats = math.prod(broadcast_shape(self_meta.shape, mask.shape)) // max(mask.size, 1)
+    return mask.sum() * repeats > source_meta.size
 
 
 @op("nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor", differentiable=False)
@@ -497,8 +519,16 @@ def _check_indices(self, indices) -> None:
 
 
 def _any_outside(self, indices):
-    found = [jnp.any(outside(index, size, negative=True)) for index, size in zip(indices, self.shape) if index is not None]
-    return jnp.any(jnp.stack(found)) if found and self.size else jnp.zeros((), jnp.bool_)
+    given = [(index, size) for index, size in zip(indices, self.shape) if index is not None]
+    if not given or not self.size:
+        return False, 0, 0, 0
+    if len(given) == 1:
+        ((index, size),) = given
+        return outside(index, size, negative=True), index, 0, size
+    xp = np if isinstance(given[0][0], np.ndarray) else jnp
+    flat = xp.concatenate([xp.ravel(index).astype(np.int64) for index, _ in given])
+    dims, sizes = (np.repeat(of, [index.size for index, _ in given]) for of in (range(len(given)), [size for _, size in given]))
+    return outside(flat, sizes, negative=True), flat, dims, sizes
 
 
 @op("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", namespaces=(), forms=FUNCTION)
@@ -521,8 +551,8 @@ def _(self, indices):
 
 
 @index.data_check(IndexError, OUT_OF_BOUNDS)
-def _(self, indices):
-    return _any_outside(self, indices)
+def _(self_meta, indices):
+    return _any_outside(self_meta, indices)
 
 
 @op("index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", forms=_NO_OUT)
@@ -558,5 +588,5 @@ def _(self, indices, values, accumulate):
 
 
 @index_put.data_check(IndexError, OUT_OF_BOUNDS)
-def _(self, indices, values, accumulate):
-    return _any_outside(self, indices)
+def _(self_meta, indices):
+    return _any_outside(self_meta, indices)

@@ -29,7 +29,8 @@ _FORMS = FUNCTION | METHOD | OUT
 class LinAlgError(RuntimeError):
     """A matrix that cannot be inverted, solved with or factorized."""
 
-    __module__ = "torch.linalg"
+
+LinAlgError.__module__, LinAlgError.__name__, LinAlgError.__qualname__ = "torch._C", "_LinAlgError", "_LinAlgError"
 
 
 def check_matrices(name: str, x, square: bool = False, argument: str = "A") -> None:
@@ -262,20 +263,32 @@ def _(self):
 # ------------------------------------------------------------------------------------------------------ inverses and systems
 
 
-def has_zero_pivot(x):
-    """Which of the square matrices are exactly singular, in the sense of an elimination that meets a zero pivot."""
-    if x.shape[-1] == 0:
-        return jnp.zeros(x.shape[:-2], bool)
-    pivots = jnp.diagonal(lax.linalg.lu(x)[0], axis1=-2, axis2=-1)
-    return jnp.any(pivots == 0, axis=-1)
+def batch_element(number: int) -> str:
+    """What torch's texts say of the matrix that failed, given its number in the batch; nothing for a single matrix (-1)."""
+    return "" if number < 0 else f"(Batch element {number}): "
+
+
+def batch_numbers(shape):
+    """The numbers for `batch_element` of a batch of matrices of this shape."""
+    return np.arange(math.prod(shape[:-2])).reshape(shape[:-2]) if len(shape) > 2 else np.array(-1)
+
+
+def singular(x):
+    """What data checks return for square matrices in which an elimination meets a zero pivot: which, their numbers, the pivots'."""
+    pivot = _first_zero_pivot(x)
+    return pivot > 0, batch_numbers(x.shape), pivot
+
+
+def first_zero(packed):
+    """The number, from 1, of the first pivot that is zero in packed LU factors; 0 where there is none."""
+    zero = jnp.diagonal(packed, axis1=-2, axis2=-1) == 0
+    if zero.shape[-1] == 0:
+        return jnp.zeros(zero.shape[:-1], np.int32)
+    return jnp.where(jnp.any(zero, axis=-1), jnp.argmax(zero, axis=-1) + 1, 0).astype(np.int32)
 
 
 def _first_zero_pivot(x):
-    """The number, from 1, of the first zero pivot; 0 where there is none."""
-    if x.shape[-1] == 0:
-        return jnp.zeros(x.shape[:-2], np.int32)
-    zero = jnp.diagonal(lax.linalg.lu(x)[0], axis1=-2, axis2=-1) == 0
-    return jnp.where(jnp.any(zero, axis=-1), jnp.argmax(zero, axis=-1) + 1, 0).astype(np.int32)
+    return first_zero(lax.linalg.lu(x)[0])
 
 
 @op("inv(Tensor A) -> Tensor", forms=_FUNCTION, namespaces=("linalg",))
@@ -302,7 +315,11 @@ def _check_inv(x) -> None:
     check_inexact("linalg.inv", x)
 
 
-_SINGULAR = "linalg.inv: The diagonal element is zero, the inversion could not be completed because the input matrix is singular."
+def _not_invertible(batch, pivot):
+    return (
+        f"linalg.inv: {batch_element(batch)}The diagonal element {pivot} is zero, the inversion could not be completed because the input "
+        "matrix is singular."
+    )
 
 
 @inv.check
@@ -315,14 +332,14 @@ def _(self):
     _check_inv(self)
 
 
-@inv.data_check(LinAlgError, _SINGULAR)
+@inv.data_check(LinAlgError, _not_invertible, at_once=True)
 def _(A):
-    return has_zero_pivot(A)
+    return singular(A)
 
 
-@inverse.data_check(LinAlgError, _SINGULAR)
+@inverse.data_check(LinAlgError, _not_invertible, at_once=True)
 def _(self):
-    return has_zero_pivot(self)
+    return singular(self)
 
 
 @op("inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", forms=_FUNCTION, namespaces=("linalg",))
@@ -383,9 +400,11 @@ def _(A, B, left):
     check_broadcast(A.shape[:-2], shape[:-2])
 
 
-@solve.data_check(LinAlgError, "torch.linalg.solve: The solver failed because the input matrix is singular.")
-def _(A, B, left):
-    return has_zero_pivot(A)
+@solve.data_check(
+    LinAlgError, lambda batch: f"torch.linalg.solve: {batch_element(batch)}The solver failed because the input matrix is singular.", at_once=True
+)
+def _(A):
+    return singular(A)[:2]
 
 
 @op(

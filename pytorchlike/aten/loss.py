@@ -280,8 +280,13 @@ def _(self, target, weight, reduction):
 
 
 @binary_entropy.data_check(RuntimeError, "all elements of input should be between 0 and 1")
-def _(self, target, weight, reduction):
+def _(self):
     return (self < 0) | (self > 1)
+
+
+@binary_entropy.data_check(RuntimeError, "all elements of target should be between 0 and 1")
+def _(target):
+    return (target < 0) | (target > 1)
 
 
 @composite(f"binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, {LEGACY}) -> Tensor", forms=FUNCTION, namespaces=PUBLIC)
@@ -474,9 +479,9 @@ def _(self, target, weight, reduction, ignore_index):
     refuse_integers("nll_loss_out_frame")(self)
 
 
-@negative_likelihood.data_check(IndexError, "Target is out of bounds.")
-def _(self, target, weight, reduction, ignore_index):
-    return (target != ignore_index) & ((target < 0) | (target >= self.shape[_class_axis(self.ndim)]))
+@negative_likelihood.data_check(IndexError, "Target {} is out of bounds.")
+def _(self_meta, target, ignore_index):
+    return (target != ignore_index) & ((target < 0) | (target >= self_meta.shape[_class_axis(self_meta.ndim)])), target
 
 
 @composite(

@@ -207,8 +207,8 @@ def _(self, target, p, margin, weight, reduction):
 
 
 @multi_margin.data_check(RuntimeError, "target out of range")
-def _(self, target, p, margin, weight, reduction):
-    return (target < 0) | (target >= self.shape[-1])
+def _(self_meta, target):
+    return (target < 0) | (target >= self_meta.shape[-1])
 
 
 @composite(
@@ -249,8 +249,8 @@ def _(self, target, reduction):
 
 
 @multilabel_margin.data_check(RuntimeError, "argument #2 'target' is out of range")
-def _(self, target, reduction):
-    return (target < -1) | (target >= self.shape[-1])
+def _(self_meta, target):
+    return (target < -1) | (target >= self_meta.shape[-1])
 
 
 @composite(f"multilabel_margin_loss(Tensor input, Tensor target, {LEGACY}) -> Tensor", forms=FUNCTION, namespaces=PUBLIC)
@@ -329,7 +329,7 @@ def gaussian_likelihood(self, target, var, full, eps, reduction):
 
 
 @gaussian_likelihood.data_check(ValueError, "var has negative entry/entries")
-def _(self, target, var, full, eps, reduction):
+def _(var):
     return var < 0
 
 

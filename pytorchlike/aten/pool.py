@@ -218,9 +218,13 @@ def _declare_maximum(spatial: int) -> None:
                 f"but got indices tensor with shape: {list(indices.shape)}"
             )
 
-    unpool.data_check(RuntimeError, "Found an invalid max index: it lies outside of the output")(
-        lambda self, indices, output_size: (indices < 0) | (indices >= math.prod(output_size))
-    )
+    def outside(indices, output_size):
+        # torch names the sizes of the last two dimensions, the volume by itself where there is one
+        volumes = (*output_size, 1) if spatial == 1 else output_size
+        return (indices < 0) | (indices >= math.prod(output_size)), indices, *volumes
+
+    text = "Found an invalid max index: {} (output volumes are of size " + "x".join(["{}"] * max(spatial, 2)) + ")"
+    unpool.data_check(RuntimeError, text)(outside)
 
     @composite(
         f"max_unpool{spatial}d(Tensor input, Tensor indices, int[{spatial}] kernel_size, int[{spatial}]? stride=None, "

@@ -176,7 +176,7 @@ _NO_PROBABILITY = (
 
 
 @compared.data_check(RuntimeError, _NO_PROBABILITY)
-def _(self, drawn, p):
+def _(p):
     return ~_are_probabilities(p)
 
 
@@ -207,7 +207,7 @@ def scaled(drawn, mean, std):
 
 
 @scaled.data_check(RuntimeError, "normal expects all elements of std >= 0.0")
-def _(drawn, mean, std):
+def _(std):
     return ~(std >= 0)
 
 

@@ -87,6 +87,11 @@ def _(sorted_sequence, self, out_int32, right, side, sorter):
         )
 
 
+@searchsorted.data_check(RuntimeError, "torch.searchsorted(): sorter index out of range")
+def _(sorted_sequence_meta, sorter):
+    return False if sorter is None else (sorter < 0) | (sorter >= sorted_sequence_meta.shape[-1])
+
+
 @op(
     "bucketize(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     forms=FUNCTION | OUT,
@@ -264,12 +269,12 @@ def _(self, bins, min, max):
 
 
 @histc.data_check(RuntimeError, "torch.histc: max must be larger than min")
-def _(self, bins, min, max):
-    return jnp.asarray(max) < jnp.asarray(min)
+def _(min, max):
+    return max < min
 
 
 @histc.data_check(RuntimeError, "torch.histc: range is not finite")
-def _(self, bins, min, max):
+def _(self, min, max):
     low, high = _range(self, min, max)
     return jnp.logical_not(jnp.isfinite(low) & jnp.isfinite(high))
 

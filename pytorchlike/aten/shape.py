@@ -322,13 +322,13 @@ def repeated_positions(repeats, size):
 
 
 @repeated_positions.data_check(RuntimeError, "repeats can not be negative")
-def _(repeats, size):
+def _(repeats):
     return repeats < 0
 
 
 @repeated_positions.data_check(RuntimeError, "allocated size does not match required size")
 def _(repeats, size):
-    return jnp.sum(repeats) != size
+    return repeats.sum() != size
 
 
 @composite("repeat_interleave.Tensor(Tensor repeats, *, int? output_size=None) -> Tensor", forms=FUNCTION)

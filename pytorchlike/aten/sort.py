@@ -299,8 +299,8 @@ def _declare_quantile(name: str, ignore_nan: bool) -> None:
             raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
 
     @at_tensor.data_check(RuntimeError, "quantile() q values must be in the range [0, 1]")
-    def _(self, q, dim, keepdim, interpolation):
-        return jnp.logical_or(q < 0, q > 1)
+    def _(q):
+        return (q < 0) | (q > 1)
 
     for declared in (at_number, at_tensor):
         declared.__doc__ = "The quantiles along a dimension or of all elements" + (

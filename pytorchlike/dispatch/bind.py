@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import operator as python_operator
 from collections.abc import Sequence
 from typing import Any
@@ -16,12 +17,13 @@ from ..core import promotion
 from ..core import state as settings
 from ..core.device import CPU, device
 from ..core.dtype import FLOATING, bool_, dtype, from_numpy, int64
+from ..graph.data_checks import DataCheck, HostCheck
 from ..graph.value import Aval
 from ..tensors import layout as memory_layout
 from ..tensors.tape import Backward
 from ..tensors.tensor import Tensor
 from .derivative import Differentiable, rule_backward
-from .registry import Operator, Promote
+from .registry import Operator, Promote, parameters
 from .schema import Argument
 
 __all__ = ["Call", "OperatorInstruction", "bind", "broadcast_shapes", "column_major", "type_name"]
@@ -112,11 +114,40 @@ _INT_AVAL = jax.ShapeDtypeStruct((), np.dtype(np.int64))
 
 
 def _number(scalar: Any, compute: Any, kind: str) -> Any:
+    if compute == "host":
+        return scalar
     if scalar is None or compute == "aval":
         return _FLOAT_AVAL if kind == FLOAT else _INT_AVAL
     if compute is not None:
         return lax.convert_element_type(scalar, compute)
     return jax._src.lax.lax._convert_element_type(scalar, scalar.dtype, weak_type=True)
+
+
+class _Unknown:
+    """Stands for an array in a data check: it has a shape and a dtype, and computing with it is a TypeError."""
+
+    __slots__ = ("shape", "dtype")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, shape: tuple[int, ...], of: np.dtype) -> None:
+        self.shape = shape
+        self.dtype = of
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    def __eq__(self, other: object) -> Any:
+        raise TypeError("the array's numbers are not known")
+
+    __ne__ = __eq__
+
+    def __getattr__(self, name: str) -> Any:
+        raise TypeError(f"the array's numbers are not known, so it has no {name}")
 
 
 #: Operator -> which of its results are laid out column by column, LAPACK's order, as torch's are (not those of ``A`` on the right of ``X``).
@@ -147,7 +178,7 @@ class OperatorInstruction(Differentiable):
         target: the device of an operator without tensors.
     """
 
-    __slots__ = ("operator", "layout", "inplace", "default_float", "promoted")
+    __slots__ = ("operator", "layout", "inplace", "default_float", "promoted", "_host_checks")
 
     def __init__(self, operator: Operator, parts: tuple[Any, ...], inplace: bool, target: device) -> None:
         self.operator = operator
@@ -156,7 +187,8 @@ class OperatorInstruction(Differentiable):
         self.default_float = settings.default_dtype()
         names = operator.promoted or [a.name for a in operator.schema.arguments if a.is_tensor or a.is_scalar]
         self.promoted = frozenset(names) if operator.promote is not Promote.NONE else frozenset()
-        checks = [(e, m, functools.partial(self._predicate, p)) for e, m, p in operator.data_checks]
+        self._host_checks: dict[tuple[Aval, ...], tuple[HostCheck, ...]] = {}
+        checks = [DataCheck(c.exception, c.message, c.numbers, functools.partial(self._found, c.predicate), c.at_once) for c in operator.data_checks]
         floats, ints = (sum(part[0] == kind for part in parts) for kind in (FLOAT, INT))
         super().__init__(operator.name, self._forward, floats, ints, checks, target)
 
@@ -200,21 +232,22 @@ class OperatorInstruction(Differentiable):
             for array, name in zip(arrays, self.layout.argument_of, strict=True)
         ]
 
-    def _arguments(self, arrays: Sequence[Any]) -> tuple[list[Any], Any]:
+    def _arguments(self, arrays: Sequence[Any]) -> list[Any]:
         count = len(self.layout.argument_of)
         given, scalars = arrays[:count], arrays[count:]
         compute = self.compute_dtype(given)
-        return self.layout.values(self.cast(given, compute), scalars, compute), compute
+        return self.layout.values(self.cast(given, compute), scalars, compute)
 
     def _forward(self, *arrays: Any) -> Any:
-        arguments, _ = self._arguments(arrays)
+        arguments = self._arguments(arrays)
         results = self.operator.body(*arguments)
         if self.inplace:
             own = arrays[0]
             if results.dtype != own.dtype:
                 results = lax.convert_element_type(results, own.dtype)
-            if self.operator.data_checks:  # a failed write leaves the tensor as it was
-                bad = functools.reduce(python_operator.or_, [jnp.any(p(*arguments)) for _, _, p in self.operator.data_checks])
+            if self.data_checks:  # a failed write leaves the tensor as it was
+                found = [check.predicate(*arrays) for check in self.data_checks]
+                bad = functools.reduce(python_operator.or_, [jnp.any(f[0] if isinstance(f, tuple) else f) for f in found])
                 results = jnp.where(bad, own, results)
         return results
 
@@ -225,8 +258,50 @@ class OperatorInstruction(Differentiable):
                 return part[1]
         return None
 
-    def _predicate(self, predicate: Any, *arrays: Any) -> Any:
-        return predicate(*self._arguments(arrays)[0])
+    # ------------------------------------------------------------------ data checks
+    def _found(self, predicate: Any, *arrays: Any) -> Any:
+        """What a data check's predicate returns for the instruction's arrays and scalars."""
+        known = dict(zip(self.layout.order, self._arguments(arrays), strict=True))
+        return predicate(**{p: known[p.removesuffix("_meta")] for p in parameters(predicate)})
+
+    def host_checks(self, avals: tuple[Aval, ...]) -> Sequence[HostCheck]:
+        found = self._host_checks.get(avals)
+        if found is None:
+            made = [self._host_check(*c, avals) for c in zip(self.data_checks, self.operator.data_checks) if not c[0].at_once]
+            found = self._host_checks[avals] = tuple([check for check in made if check is not None])
+        return found
+
+    def _host_check(self, check: DataCheck, declared: DataCheck, avals: tuple[Aval, ...]) -> HostCheck | None:
+        """A check for numpy arrays; None where it cannot fail, as a division that is none of integers."""
+        compute = self.compute_dtype(avals)
+        names = self.layout.argument_of
+        shapes = [_Unknown(a.size, compute if compute and n in self.promoted else a.dtype.numpy) for a, n in zip(avals, names)]
+        asked = parameters(declared.predicate)
+        numbers = [p for kind in (FLOAT, INT) for p, part in zip(self.layout.order, self.layout.parts) if part[0] == kind]
+        known = self.layout.named(shapes, [_Unknown((), np.dtype(compute or np.float64))] * len(numbers), "host")
+        unchanging = {p: known[p.removesuffix("_meta")] for p in asked}
+        try:
+            if declared.predicate(**unchanging) is False:
+                return None
+        except TypeError:
+            pass  # it does look at numbers
+        needs = tuple([k for k, name in enumerate(names) if name in asked])
+        casts = [None if shapes[k].dtype == avals[k].dtype.numpy else shapes[k].dtype for k in needs]
+        lists = [name for name in self.layout.lists if name in asked]
+
+        def predicate(arrays: Sequence[np.ndarray], floats: Sequence[float], ints: Sequence[int]) -> Any:
+            given = unchanging.copy()
+            for k, array, cast in zip(needs, arrays, casts):
+                given[names[k]] = array if cast is None else array.astype(cast)
+            for name in lists:
+                elements = iter([array for k, array in zip(needs, arrays) if names[k] == name])
+                given[name] = [None if e is None else next(elements) for e in unchanging[name]]
+            for name, number in zip(numbers, (*floats, *ints)):
+                if name in given:
+                    given[name] = number if compute is None else np.asarray(number).astype(compute)
+            return declared.predicate(**given)
+
+        return HostCheck(check, needs, predicate)
 
     # ------------------------------------------------------------------ inference
     def check(self, avals: tuple[Aval, ...]) -> None:

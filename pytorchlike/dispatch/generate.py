@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..core.state import on_default_dtype_change, thread
+from ..graph.data_checks import raise_failed_now
 from ..graph.provenance import user_line
 from ..graph.trie import State
 from ..graph.value import Value, new_value
@@ -118,14 +119,17 @@ def _block(names: Sequence[str], key: str, table: str, indent: str, scalar: tupl
     slots = "\n".join(f"{inner}s{k} = v{k}.slot if v{k}.trace is trace else trace.slot_of(v{k})" for k in range(len(names)))
     edges = "\n".join(f"{inner}    e{k} = {n}._edge" for k, n in enumerate(names))
     edges += f"\n{inner}    if not state.grad_enabled or {' and '.join(f'e{k} is None' for k in range(len(names)))}:"
-    keep, scalars = "", ""
+    check, keep, scalars = "", "", ""
     if scalar is not None:
         keep = f"\n{inner}    trace.{scalar[0]}.append({scalar[1]})"
         scalars = f", (({scalar[1]},), ())" if scalar[0] == "floats" else f", ((), ({scalar[1]},))"
     if data_checks:
+        values = "".join(f"v{k}, " for k in range(len(names)))
+        numbers = "(), ()" if scalar is None else f"({scalar[1]},), ()" if scalar[0] == "floats" else f"(), ({scalar[1]},)"
+        check = f"{inner}    raise_failed_now(instruction.host_checks(({''.join(f'v{k}.aval, ' for k in range(len(names)))})), ({values}), {numbers})\n"
         keep += f"\n{inner}    trace.sites[found.slot] = user_line()"
     slot_names = ", ".join(f"s{k}" for k in range(len(names))) + ("," if names else "")
-    recorded = _RECORDED.format(indent=inner, keep_scalar=keep)
+    recorded = check + _RECORDED.format(indent=inner, keep_scalar=keep)
     if inplace:
         return read + lookup + _INPLACE_BLOCK.format(indent=inner, slots=slots, slot_names=slot_names, recorded=recorded)
     return read + lookup + _BLOCK.format(
@@ -259,6 +263,7 @@ class _Shape:
         self.is_eligible = (
             bool(self.names) and operator.schema.returns == ("Tensor",) and len(optional) <= 1
             and not any(a.type.endswith("[]") and a.is_tensor for a in arguments) and not any(a.required for a in scalars)
+            and not any(check.at_once for check in operator.data_checks)
         )  # fmt: skip
 
     def guarded(self, body: str) -> str:
@@ -465,7 +470,7 @@ def _folded(function: str, argument: str, positional: tuple, named: dict[str, An
 #: What all generated functions refer to; ``public`` is the function that ``__torch_function__`` is given (forms.py puts a packet there).
 _SHARED: dict[str, Any] = {
     "autocasting": autocast.autocasting, "complain": _complain, "folded": _folded, "missing": _MISSING, "plain": PLAIN_TYPES,
-    "respelled": _respelled, "take_over": overrides.take_over, "thread": thread, "wanted": overrides.wanted,
+    "raise_failed_now": raise_failed_now, "respelled": _respelled, "take_over": overrides.take_over, "thread": thread, "wanted": overrides.wanted,
     "unhashable": _unhashable, "user_line": user_line, "Value": Value, "new": new_value,
 }  # fmt: skip
 

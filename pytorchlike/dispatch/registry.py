@@ -13,6 +13,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..graph.data_checks import DataCheck
 from .schema import Schema, parse
 
 __all__ = ["ALL_FORMS", "FUNCTION", "INPLACE", "METHOD", "OPERATORS", "OUT", "Composite", "Form", "Operator", "Promote", "ViewOperator", "composite", "op", "view"]
@@ -108,7 +109,7 @@ class Operator(_Declared):
         static: names of ``Scalar`` arguments that are part of the compile key instead.
         rules: argument name -> function of (g, names of saved arguments).
         check: function of the arguments' shapes and dtypes that raises torch's errors; runs once for each new combination.
-        data_checks: (exception type, message, predicate over the body's arguments): true elements are errors that depend on data.
+        data_checks: errors that depend on data, with predicates over the body's arguments by name.
         instructions: what calls were bound to so far (dispatch/bind.py); ``tables`` are the generated functions' short cuts to them.
     """
 
@@ -121,7 +122,7 @@ class Operator(_Declared):
         self.static = static
         self.rules: dict[str, Callable] = {}
         self.checks: list[Callable] = []
-        self.data_checks: list[tuple[type[Exception], str, Callable]] = []
+        self.data_checks: list[DataCheck] = []
         self.instructions: dict[tuple, Any] = {}
         self.tables: list[dict] = []
 
@@ -165,11 +166,24 @@ class Operator(_Declared):
         self.checks.append(function)
         return function
 
-    def data_check(self, exception: type[Exception], message: str) -> Callable[[Callable], Callable]:
-        """Declare a predicate over the body's arguments; true anywhere means the exception, at the next point that needs numbers."""
+    def data_check(self, exception: type[Exception], message: str | Callable[..., str], at_once: bool = False) -> Callable[[Callable], Callable]:
+        """Declare a predicate over the arguments; true anywhere means the exception.
+
+        It is raised when the operator is called, if the numbers are in the host's memory then, else at the next point that needs numbers.
+        The predicate's parameters say what it looks at: an argument's name is its value, ``NAME_meta`` only its shape and dtype.
+
+        Args:
+            message: the text, with ``{}`` for each number (or a function of them) that the predicate returns behind its Bool array.
+            at_once: compute what is pending to raise it at the call in any case.
+        """
+        arguments = parameters(self.body)
+        numbers = message.count("{}") if isinstance(message, str) else len(parameters(message))
 
         def declare(predicate: Callable) -> Callable:
-            self.data_checks.append((exception, message, predicate))
+            for parameter in parameters(predicate):
+                if parameter.removesuffix("_meta") not in arguments:
+                    raise ValueError(f"a data check of {self.qualified_name} asks for {parameter!r}, which is no argument")
+            self.data_checks.append(DataCheck(exception, message, numbers, predicate, at_once))
             return predicate
 
         return declare

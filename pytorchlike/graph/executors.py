@@ -64,9 +64,10 @@ def run_now(instruction: Instruction, arguments: tuple[Value, ...], floats: tupl
             results = instruction.call(*arrays, *scalars)[0] if found is None else found(instruction, avals, inference.outputs)(*arrays, *scalars)
             return tuple([constant(r, a) for r, a in zip(results, inference.outputs, strict=True)])
         results, flags = _compiled(instruction, avals)(*arrays, *scalars)
-    for flag, (exception, message, _) in zip(flags, instruction.data_checks, strict=True):
-        if bool(flag):
-            raise exception(f"{message} ({instruction.name})")
+    for flag, check in zip(flags, instruction.data_checks, strict=True):
+        failed, *numbers = np.asarray(flag)
+        if failed:
+            raise check.error(numbers)
     return tuple([constant(r, a) for r, a in zip(results, inference.outputs, strict=True)])
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..core import dtype as dtypes
 from ..core.device import CPU, META, device
+from .data_checks import DataCheck, HostCheck, verdict
 from .value import Aval, aval_of
 
 __all__ = ["Inference", "Instruction", "enable_x64", "evaluate"]
@@ -19,10 +20,6 @@ enable_x64 = jax.enable_x64
 
 FLOAT_SCALAR = jax.ShapeDtypeStruct((), np.dtype(np.float64))
 INT_SCALAR = jax.ShapeDtypeStruct((), np.dtype(np.int64))
-
-#: (exception type, message, predicate over the arrays): an error where the predicate is true anywhere.
-DataCheck = tuple[type[Exception], str, Callable]
-
 
 class Inference:
     """What shape inference found for one combination of inputs: output avals, and the program as a jaxpr."""
@@ -42,11 +39,11 @@ class Instruction:
         name: the operator's name, for messages and profiles.
         function: ``function(*arrays, *floats, *ints)`` -> array or tuple of arrays; the scalars are 0-d float64 / int64 arrays.
         float_count, int_count: how many scalars it takes from the trace.
-        data_checks: errors that depend on data.
+        data_checks: errors that depend on data; ``at_once`` when one of them is.
         target: the device of the results when there are no inputs.
     """
 
-    __slots__ = ("name", "function", "float_count", "int_count", "data_checks", "target", "_inferred", "_programs")
+    __slots__ = ("name", "function", "float_count", "int_count", "data_checks", "at_once", "target", "_inferred", "_programs")
 
     def __init__(self, name: str, function: Callable, float_count: int = 0, int_count: int = 0,
                  data_checks: Sequence[DataCheck] = (), target: device = CPU) -> None:  # fmt: skip
@@ -55,6 +52,7 @@ class Instruction:
         self.float_count = float_count
         self.int_count = int_count
         self.data_checks = tuple(data_checks)
+        self.at_once = any(check.at_once for check in data_checks)
         self.target = target
         self._inferred: dict[tuple[Aval, ...], Inference] = {}
         self._programs: dict[tuple, tuple[Any, Any]] = {}
@@ -66,6 +64,10 @@ class Instruction:
     def strides(self, avals: tuple[Aval, ...], shapes: list[tuple[int, ...]]) -> Sequence[tuple[int, ...] | None]:
         """The strides torch would give each result; None is contiguous."""
         return [None] * len(shapes)
+
+    def host_checks(self, avals: tuple[Aval, ...]) -> Sequence[HostCheck]:
+        """Those of the data checks that can be made with numpy, for inputs of these avals."""
+        return ()
 
     def derivative(self, needed: tuple[bool, ...], inputs: tuple[Aval, ...], outputs: tuple[Aval, ...]) -> Any:
         """How the tape differentiates this instruction (a `tensors.tape.Backward`) for the inputs that need it.
@@ -124,10 +126,10 @@ class Instruction:
         return found
 
     def call(self, *arrays: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """Run the function and its data checks: (results, error flags)."""
+        """Run the function and its data checks: (results, verdicts)."""
         results = self.function(*arrays)
         results = tuple(results) if isinstance(results, (tuple, list)) else (results,)
-        return results, tuple(jax.numpy.any(predicate(*arrays)) for _, _, predicate in self.data_checks)
+        return results, tuple(verdict(check, check.predicate(*arrays)) for check in self.data_checks)
 
     def __repr__(self) -> str:
         return f"<instruction {self.name}>"

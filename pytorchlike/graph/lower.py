@@ -13,6 +13,7 @@ from jax import lax
 
 from ..core.device import jax_device
 from . import cache, counters, tiers
+from .data_checks import DataCheck
 from .instruction import evaluate
 from .trie import State
 from .value import Value
@@ -30,13 +31,13 @@ class Program:
         live: the slots it computes, in ascending order.
         donated: input slots whose buffers it takes over.
         inputs: input slots it reads.
-        data_checks: (slot, (exception type, message, operator)) of each error flag.
+        data_checks: (slot, check, operator's name) of each check, in the order of their verdicts.
         step_count: instructions left after dropping dead code.
     """
 
     __slots__ = ("live", "donated", "inputs", "data_checks", "step_count", "parts", "runs", "first_run_seconds")
 
-    def __init__(self, live: tuple[int, ...], donated: tuple[int, ...], parts: list[Part], data_checks: list[tuple[int, tuple]]) -> None:
+    def __init__(self, live: tuple[int, ...], donated: tuple[int, ...], parts: list[Part], data_checks: list[tuple[int, DataCheck, str]]) -> None:
         self.live = live
         self.donated = donated
         self.parts = parts
@@ -47,7 +48,7 @@ class Program:
         self.first_run_seconds = 0.0
 
     def run(self, values: list[Value], floats: list[float], ints: list[int], protected: frozenset[int]) -> tuple[list[Any], Any]:
-        """Compute the live slots: (their arrays in order, the array of error flags or None).
+        """Compute the live slots: (their arrays in order, the verdicts of the data checks in one vector, or None).
 
         Args:
             protected: donated inputs that must survive this run.
@@ -136,7 +137,7 @@ class Part:
             count = len(inference.outputs)
             environment.update(zip(range(step.slot, step.slot + count), results[:count], strict=True))
             flags += results[count:]
-        return [environment[slot] for slot in self.live], jax.numpy.stack(flags) if flags else None
+        return [environment[slot] for slot in self.live], jax.numpy.concatenate(flags) if flags else None
 
 
 def _scalars(packed: Any, first: int, count: int) -> list[Any]:
@@ -177,11 +178,11 @@ def compile_program(position: State, live: tuple[int, ...], donatable: tuple[int
             )
         )
     data_checks = [
-        (step.slot, (exception, message, step.instruction.name))
+        (step.slot, check, step.instruction.name)
         for part in parts
         for step in part.steps
         if step.instruction is not None
-        for exception, message, _ in step.instruction.data_checks
+        for check in step.instruction.data_checks
     ]
     return Program(live, given, parts, data_checks)
 

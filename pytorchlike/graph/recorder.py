@@ -16,6 +16,7 @@ import numpy as np
 from ..core.device import jax_device
 from ..core.state import ThreadState, on_new_thread, thread
 from . import counters, executors, provenance
+from .data_checks import raise_failed_now
 from .instruction import Instruction
 from .lower import Program, compile_program, donated
 from .trie import State
@@ -104,13 +105,14 @@ def record(instruction: Instruction, arguments: tuple[Value, ...], floats: tuple
         trace = state.trace
         slots = tuple([a.slot if a.trace is trace else trace.slot_of(a) for a in arguments])
         found = trace.position.next.get((instruction, *slots)) or trace.extend(instruction, slots)
+    if instruction.data_checks:
+        raise_failed_now(instruction.host_checks(tuple([a.aval for a in arguments])), arguments, floats, ints)
+        trace.sites[found.slot] = provenance.user_line()
     trace.position = found
     if floats:
         trace.floats.extend(floats)
     if ints:
         trace.ints.extend(ints)
-    if instruction.data_checks:
-        trace.sites[found.slot] = provenance.user_line()
     results = []
     slot = found.slot
     for aval in found.inference.outputs:  # type: ignore[union-attr]
@@ -122,6 +124,9 @@ def record(instruction: Instruction, arguments: tuple[Value, ...], floats: tuple
         trace.values.append(value)
         results.append(value)
         slot += 1
+    if instruction.at_once:
+        flush(trace, "a check of the data")
+        raise_data_errors()
     return tuple(results)
 
 
@@ -247,9 +252,13 @@ def raise_data_errors() -> None:
         if not flags.any():
             continue
         pending.clear()
-        slot, (exception, message, name) = data_checks[int(flags.argmax())]
-        site = provenance.as_text(sites.get(slot))
-        raise exception(f"{message} ({name}, called at {site})" if site else f"{message} ({name})")
+        start = 0
+        for slot, check, name in data_checks:
+            if flags[start]:
+                site = provenance.as_text(sites.get(slot))
+                where = "" if check.at_once else f" ({name}, called at {site})" if site else f" ({name})"
+                raise check.error(flags[start + 1 : start + check.length], where)
+            start += check.length
 
 
 def step_boundary(reason: str) -> None:

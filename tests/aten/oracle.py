@@ -138,7 +138,7 @@ def has_no_derivative(outcome: Outcome) -> bool:
 
 def same_error(mine: Exception, theirs: Exception) -> bool:
     """Whether our error is of torch's type (``torch._C`` has some of its own)."""
-    return isinstance(mine, type(theirs)) or type(mine).__name__ == type(theirs).__name__.lstrip("_")
+    return isinstance(mine, type(theirs)) or type(mine).__name__ == type(theirs).__name__
 
 
 def compare_outcomes(mine: Outcome, theirs: Outcome, tolerance: tuple[float, float] | None, what: str, strides: bool = False) -> None:

@@ -83,5 +83,4 @@ REFUSED = [
     Sample(F + "adaptive_avg_pool2d", T(1, 3, 5, 5, dtype="int64"), 2),
     Sample(F + "adaptive_avg_pool1d", T(5), 2),
     Sample(F + "adaptive_max_pool2d", T(5, 5), 2),
-    Sample(F + "adaptive_max_pool2d", T(1, 3, 5, 5), 0),
 ]

@@ -188,7 +188,7 @@ def test_a_pending_value_can_be_used_by_another_thread() -> None:
 
 def test_error_that_depends_on_data_names_operator_and_line() -> None:
     table = leaf(4, 2)
-    index = torch.tensor([0, 7])
+    index = torch.tensor([0, 6]) + torch.tensor([0, 1])  # pending
     bad = torch.index_select(table, 0, index); line = sys._getframe().f_lineno  # noqa: E702
     with pytest.raises(IndexError) as caught:
         bad.sum().item()
@@ -196,9 +196,16 @@ def test_error_that_depends_on_data_names_operator_and_line() -> None:
     assert table.shape == (4, 2) and np.isfinite(table.tolist()).all(), "the tensors keep their values"
 
 
+def test_error_that_depends_on_known_data_is_raised_at_the_call() -> None:
+    table = leaf(4, 2) * 2  # pending, but only its size counts
+    with pytest.raises(IndexError, match="^index 7 is out of bounds for dimension 0 with size 4$"):
+        table[torch.tensor([0, 7])]
+    assert table.sum().item() == pytest.approx(sum(map(sum, table.tolist())), rel=1e-6), "nothing was recorded"
+
+
 def test_failed_write_leaves_the_tensor_as_it_was() -> None:
     x = torch.zeros(3)
-    x.index_add_(0, torch.tensor([5]), torch.ones(1))
+    x.index_add_(0, torch.tensor([4]) + 1, torch.ones(1))
     with pytest.raises((IndexError, RuntimeError)):
         x.tolist()
     assert x.tolist() == [0.0, 0.0, 0.0]

@@ -14,7 +14,7 @@ from ..core.dtype import BOOL, COMPLEX, FLOATING, INTEGRAL, from_numpy
 from ..core.promotion import scalar_type_name
 from ..dispatch.registry import Operator
 
-__all__ = ["BOOL", "COMPLEX", "FLOATING", "INTEGRAL", "beside", "category", "cpp_name", "not_implemented", "rounded_once", "supports"]
+__all__ = ["BOOL", "COMPLEX", "FLOATING", "INTEGRAL", "beside", "category", "cpp_name", "not_implemented", "refuse_half", "rounded_once", "supports"]
 
 _HALVES = (jnp.float16, jnp.bfloat16)
 
@@ -66,6 +66,16 @@ def supports(operator: Operator, kernel: str, *categories: int, tensors: tuple[s
         highest = max((arguments[name] for name in names if hasattr(arguments[name], "dtype")), key=category)
         if category(highest) not in categories:
             raise not_implemented(kernel, highest)
+
+
+def refuse_half(operator: Operator, kernel: str) -> None:
+    """Refuse half precision, which torch's kernel does not have on the CPU."""
+
+    @operator.check
+    def _(**arguments: Any) -> None:
+        for value in arguments.values():
+            if getattr(value, "dtype", None) in _HALVES:
+                raise not_implemented(kernel, value)
 
 
 #: The names C++ has for dtypes, which some of torch's texts use.

@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import math
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
 from ..core.lazy import LazyModule
-from ..dispatch.registry import ALL_FORMS, FUNCTION, OUT, Promote, op
+from ..dispatch.registry import ALL_FORMS, FUNCTION, INPLACE, METHOD, OUT, Promote, op
 from .elementwise import BOOL, FLOATING, INTEGRAL, rounded_once, supports
 
 special = LazyModule("jax.scipy.special")  # importing it takes longer than all our operators
@@ -49,10 +50,23 @@ def _(g, self, result):
 
 
 @_special_op("ndtr(Tensor self) -> Tensor")
-@rounded_once
 def ndtr(self):
-    """The area below the standard normal density up to x."""
-    return special.ndtr(self)
+    """The area below the standard normal density up to x; in half precision with torch's roundings, which leave little of the tails."""
+    if self.dtype.itemsize > 2:
+        return special.ndtr(self)
+    return (1 + _in_steps(lax.erf(_in_steps(self.astype(jnp.float32) / math.sqrt(2), self)), self)).astype(self.dtype) / 2
+
+
+def _in_steps(x, like):
+    """float32 rounded to a half precision, where XLA would leave the rounding out."""
+    info = jnp.finfo(like.dtype)
+    return lax.reduce_precision(x, info.nexp, info.nmant)
+
+
+@ndtr.grad("self")
+@rounded_once
+def _(g, self):
+    return g * jnp.exp(-self * self / 2) / math.sqrt(2 * math.pi)
 
 
 @_special_op("log_ndtr(Tensor self) -> Tensor")
@@ -88,8 +102,20 @@ def digamma(self):
     return _digamma(self)
 
 
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _polygamma(n, x):
+    if n == 0:
+        return jnp.where(x == 0, jnp.copysign(jnp.inf, -x), special.digamma(x))
+    return (-1) ** (n + 1) * math.gamma(n + 1) * _zeta(n + 1, x)
+
+
+@_polygamma.defjvp
+def _(n, primals, tangents):
+    return _polygamma(n, *primals), tangents[0] * _polygamma(n + 1, *primals)
+
+
 def _digamma(x):
-    return jnp.where(x == 0, jnp.copysign(jnp.inf, -x), special.digamma(x))
+    return _polygamma(0, x)
 
 
 @digamma.grad("self")
@@ -98,44 +124,58 @@ def _(g, self):
     return g * _polygamma(1, self)
 
 
-@op("polygamma(int n, Tensor self) -> Tensor", promote=Promote.INT_TO_FLOAT, forms=ALL_FORMS, aliases=("special.polygamma",))
+@op("polygamma(int n, Tensor self) -> Tensor", promote=Promote.INT_TO_FLOAT, forms=FUNCTION | OUT, aliases=("special.polygamma",))
 @rounded_once
 def polygamma(n, self):
     """The n-th derivative of `digamma`."""
     return _polygamma(n, self)
 
 
-def _polygamma(n, x):
-    if n == 0:
-        return _digamma(x)
-    return (-1) ** (n + 1) * math.gamma(n + 1) * _zeta(n + 1, x)
+@op("polygamma.method(Tensor self, int n) -> Tensor", promote=Promote.INT_TO_FLOAT, forms=METHOD | INPLACE)
+@rounded_once
+def polygamma_of(self, n):
+    """The n-th derivative of `digamma`."""
+    return _polygamma(n, self)
 
 
 def _zeta(order, q):
-    """The Hurwitz zeta function of an integer order: at negative q by reflection (order 2) or nine steps of its recurrence."""
-    value = special.zeta(jnp.full_like(q, order), jnp.where(q > 0, q, 1))
-    if order == 2:
-        value_of_negative = (math.pi / jnp.sin(math.pi * (q - jnp.floor(q)))) ** 2 - special.zeta(
-            jnp.full_like(q, order), 1 - jnp.where(q > 0, 0, q)
-        )
+    """The Hurwitz zeta function of an integer order; at negative q by its sum over all integers, which has period 1."""
+
+    def right(x):  # where the series converges
+        return special.zeta(jnp.full_like(q, order), x)
+
+    negative = jnp.where(q > 0, -0.5, q)
+    if order == 2:  # the sine is not reduced first: rounded where torch rounds, finite at the poles
+        left = (math.pi / jnp.sin(math.pi * negative)) ** 2 - right(1 - negative)
+        left = jnp.where(negative == 0, jnp.inf, left)
     else:
-        value_of_negative = sum(lax.integer_pow(q + k, -order) for k in range(9)) + special.zeta(
-            jnp.full_like(q, order), jnp.where(q > -9, q + 9, jnp.nan)
-        )
-    value = jnp.where(q > 0, value, jnp.where(q == jnp.floor(q), jnp.inf, value_of_negative))
+        within, beyond = negative - jnp.floor(negative), jnp.ceil(negative) - negative
+        left = right(within) + (-1) ** order * (right(beyond) - right(1 - negative))
+        left = jnp.where(within == 0, jnp.inf, left)
+    value = jnp.where(q > 0, right(jnp.where(q > 0, q, 1)), left)
     return jnp.where(jnp.isinf(q), jnp.where(q > 0, 0, jnp.nan), jnp.where(jnp.isnan(q), q, value))
 
 
 @polygamma.grad("self")
+@polygamma_of.grad("self")
 @rounded_once
 def _(g, n, self):
     return g * _polygamma(n + 1, self)
 
 
-@polygamma.check
-def _(n, self):
+def _check_order(n) -> None:
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
+
+
+@polygamma.check
+def _(n, self):
+    _check_order(n)
+
+
+@polygamma_of.check
+def _(self, n):
+    _check_order(n)
 
 
 @op("mvlgamma(Tensor self, int p) -> Tensor", promote=Promote.INT_TO_FLOAT, forms=ALL_FORMS, aliases=("special.multigammaln",))
@@ -160,8 +200,20 @@ def _(self, p):
 
 @_special_op("zeta(Tensor self, Tensor other) -> Tensor")
 def zeta(self, other):
-    """The Hurwitz zeta function of exponent ``self`` from ``other`` on."""
-    return special.zeta(self, other)
+    """The Hurwitz zeta function of exponent ``self`` from ``other`` on; NaN for exponents below 1, infinite at the poles."""
+    pole = (self == 1) | ((other <= 0) & (other == jnp.floor(other)))
+    value = jnp.where(pole, jnp.inf, special.zeta(self, other))
+    return jnp.where(self < 1, jnp.nan, value)
+
+
+@zeta.grad("self")
+def _(g):
+    raise NotImplementedError("the derivative for 'special_zeta: self' is not implemented.")
+
+
+@zeta.grad("other")
+def _(g, self, other):
+    return -g * self * special.zeta(self + 1, other)
 
 
 @_float_op("igamma(Tensor self, Tensor other) -> Tensor", aliases=("special.gammainc",))
@@ -204,6 +256,14 @@ def i0e(self):
 def i1(self):
     """The modified Bessel function of order 1."""
     return special.i1(self)
+
+
+@i1.grad("self")
+@rounded_once
+def _(g, self):
+    tiny = jnp.abs(self) <= jnp.finfo(self.dtype).eps
+    x = jnp.where(tiny, 1, self)
+    return g * jnp.where(tiny, 0.5, special.i0(x) - special.i1(x) / x)
 
 
 @_special_op("i1e(Tensor self) -> Tensor")

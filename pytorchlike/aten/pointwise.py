@@ -13,8 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..core.dtype import bool_, from_numpy
-from ..core.promotion import scalar_type_name
+from ..core.dtype import bool_
 from ..dispatch.registry import ALL_FORMS, FUNCTION, METHOD, OUT, Promote, composite, op
 from .elementwise import COMPLEX, FLOATING, INTEGRAL, category, rounded_once, supports
 
@@ -442,114 +441,6 @@ def _replace_nonfinite(x, nan, posinf, neginf):
 @nan_to_num.grad("self")
 def _(g, self):
     return jnp.where(jnp.isfinite(self), g, 0)
-
-
-# ---------------------------------------------------------------------- complex numbers
-@op("conj_physical(Tensor self) -> Tensor", forms=ALL_FORMS)
-def conj_physical(self):
-    """The complex conjugate."""
-    return jnp.conj(self)
-
-
-@conj_physical.grad("self")
-def _(g):
-    return jnp.conj(g)
-
-
-@composite("conj(Tensor(a) self) -> Tensor(a)")
-def conj(self):
-    """The complex conjugate; a real tensor is returned as it is.
-
-    Limits: the conjugate of a complex tensor is a tensor of its own, not a view.
-    """
-    return self.conj_physical() if self.dtype.is_complex else self
-
-
-@_float_op("angle(Tensor self) -> Tensor", forms=FUNCTION | METHOD | OUT)
-def angle(self):
-    """The argument of a complex number; for real ones 0, pi where negative, NaN where NaN.  Grad: 0 at zero and for real ones."""
-    if category(self) == COMPLEX:
-        return jnp.arctan2(self.imag, self.real)
-    return jnp.where(jnp.isnan(self), self, jnp.where(self < 0, jnp.full_like(self, math.pi), 0))
-
-
-@angle.grad("self")
-def _(g, self):
-    if category(self) != COMPLEX:
-        return jnp.zeros_like(g)
-    square = self.real * self.real + self.imag * self.imag
-    zero = square == 0
-    scale = jnp.where(zero, 0, g / jnp.where(zero, 1, square))
-    return lax.complex(-self.imag * scale, self.real * scale)
-
-
-@op("complex(Tensor real, Tensor imag) -> Tensor", forms=FUNCTION | OUT)
-def complex(real, imag):
-    """Complex numbers from their real and imaginary parts.
-
-    Limits: halves become complex64.
-    """
-    return lax.complex(*_full_parts(real, imag))
-
-
-@complex.grad("real")
-def _(g):
-    return g.real
-
-
-@complex.grad("imag")
-def _(g):
-    return g.imag
-
-
-@op("polar(Tensor abs, Tensor angle) -> Tensor", forms=FUNCTION | OUT)
-def polar(abs, angle):
-    """Complex numbers from magnitude and angle.
-
-    Grad: of a negative magnitude along the result's own direction, as torch has it.
-    """
-    abs, angle = _full_parts(abs, angle)
-    return lax.complex(abs * jnp.cos(angle), abs * jnp.sin(angle))
-
-
-def _phase(result):
-    """Of a complex number its direction, 0 for 0."""
-    size = lax.abs(result)
-    return jnp.where(size == 0, 0, result / jnp.where(size == 0, 1, size).astype(result.dtype))
-
-
-@polar.grad("abs")
-def _(g, result):
-    return (jnp.conj(g) * _phase(result)).real
-
-
-@polar.grad("angle")
-def _(g, result):
-    return (jnp.conj(g) * result * 1j).real
-
-
-def _full_parts(first, second):
-    """Two real arrays broadcast to one shape, at least float32 (XLA has no complex numbers of halves)."""
-    parts = jnp.broadcast_arrays(first, second)
-    return [part.astype(jnp.float32) if part.dtype == jnp.float16 else part for part in parts]
-
-
-def _check_parts(first, second):
-    names = [scalar_type_name(from_numpy(part.dtype)) for part in (first, second)]
-    if not set(names) <= {"Half", "Float", "Double"}:
-        raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {names[0]} and {names[1]}")
-    if names[0] != names[1]:
-        raise RuntimeError(f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for second argument")
-
-
-@complex.check
-def _(real, imag):
-    _check_parts(real, imag)
-
-
-@polar.check
-def _(abs, angle):
-    _check_parts(abs, angle)
 
 
 for _operator in (deg2rad, rad2deg):

@@ -1,6 +1,6 @@
 """Methods and properties of `Tensor` that are no operators of torch's tables, or that are made of other operators.
 
-Transposed and conjugated attributes (``T``, ``mT``, ``H``, ``mH``), real and imaginary part, ``resize_``, ``set_``, pinned and shared
+Transposed and conjugated attributes (``T``, ``mT``, ``H``, ``mH``), ``resize_``, ``set_``, pinned and shared
 memory (nothing is either here), and what little torch keeps for old code.
 """
 
@@ -10,12 +10,9 @@ import math
 import warnings
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-
 from ..core.layouts import layout as layout_type
 from ..core.layouts import strided
-from ..dispatch.registry import FUNCTION, METHOD, composite, lookup, op
+from ..dispatch.registry import METHOD, composite, lookup
 from ..tensors import layout as memory_layout
 from ..tensors import pickling  # noqa: F401 - installs deepcopy and pickle
 from ..tensors.geometry import geometry
@@ -56,95 +53,29 @@ def mT(self: Tensor) -> Tensor:
     return lookup("mT")(self)
 
 
-def _adjoint(self: Tensor) -> Tensor:
-    return (self.conj() if self.is_complex() else self).transpose(-2, -1)  # type: ignore[attr-defined]
 
 
 @tensor_property
 def H(self: Tensor) -> Tensor:
-    """A matrix transposed and conjugated (a view unless it is complex)."""
+    """A matrix transposed and conjugated, a view."""
     if self.ndim == 0:
         _warn_0d("H", "Consider using x.conj().")
         return self.conj() if self.is_complex() else lookup("numpy_T")(self)  # type: ignore[attr-defined]
     if self.ndim != 2:
         more = " For batches of matrices, consider using tensor.mH" if self.ndim > 2 else ""
         raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.{more}")
-    return _adjoint(self)
+    return lookup("adjoint")(self)
 
 
 @tensor_property
 def mH(self: Tensor) -> Tensor:
-    """Matrices transposed and conjugated (a view unless they are complex)."""
+    """Matrices transposed and conjugated, a view."""
     if self.ndim == 0:
         _warn_0d("mH", "Consider using x.conj().")
         return self.conj() if self.is_complex() else lookup("numpy_T")(self)  # type: ignore[attr-defined]
     if self.ndim == 1:
         raise RuntimeError("tensor.mH is only supported on matrices or batches of matrices. Got 1-D tensor.")
-    return _adjoint(self)
-
-
-# ---------------------------------------------------------------------------------------------------------------- complex numbers
-@op("_real(Tensor self) -> Tensor", forms=FUNCTION, namespaces=())
-def real_part(self):
-    """The real part of complex numbers; a copy, while torch's is a view."""
-    return jnp.real(self)
-
-
-@real_part.grad("self")
-def _(g):
-    return jax.lax.complex(g, jnp.zeros_like(g))
-
-
-@op("_imag(Tensor self) -> Tensor", forms=FUNCTION, namespaces=())
-def imaginary_part(self):
-    """The imaginary part of complex numbers; a copy, while torch's is a view."""
-    return jnp.imag(self)
-
-
-@imaginary_part.grad("self")
-def _(g):
-    return jax.lax.complex(jnp.zeros_like(g), g)
-
-
-@composite("real(Tensor self) -> Tensor", forms=FUNCTION)
-def real(self):
-    """The real part; a real tensor itself."""
-    return real_part(self) if self.is_complex() else self
-
-
-@composite("imag(Tensor self) -> Tensor", forms=FUNCTION)
-def imag(self):
-    """The imaginary part.
-
-    Raises:
-        RuntimeError: a real tensor.
-    """
-    if not self.is_complex():
-        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    return imaginary_part(self)
-
-
-def _set_real(self: Tensor, value: Any) -> None:
-    if not self.is_complex():
-        self.copy_(value if isinstance(value, Tensor) else self.new_tensor(value))  # type: ignore[attr-defined]
-        return
-    part = imaginary_part(self)
-    self.copy_(lookup("complex")(_like_part(part, value), part))  # type: ignore[attr-defined]
-
-
-def _set_imag(self: Tensor, value: Any) -> None:
-    imag(self)  # refuses real tensors
-    part = real_part(self)
-    self.copy_(lookup("complex")(part, _like_part(part, value)))  # type: ignore[attr-defined]
-
-
-def _like_part(part: Tensor, value: Any) -> Tensor:
-    value = value.to(part.dtype) if isinstance(value, Tensor) else part.new_tensor(value)  # type: ignore[attr-defined]
-    return value.expand(part.shape)
-
-
-Tensor.real = property(lambda self: real(self), _set_real, doc="The real part; writes through assignment only.")  # type: ignore[attr-defined]
-Tensor.imag = property(lambda self: imag(self), _set_imag, doc="The imaginary part; writes through assignment only.")  # type: ignore[attr-defined]
+    return lookup("adjoint")(self)
 
 
 # ---------------------------------------------------------------------------------------------------------------- size and memory

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from ..core.dtype import int64
 from ..core.promotion import scalar_type_name
 from ..dispatch.registry import FUNCTION, INPLACE, METHOD, composite, op, view
-from ..tensors import geometry
+from ..tensors import elements, geometry
 
 _WITH_INPLACE = FUNCTION | METHOD | INPLACE
 
@@ -26,6 +26,12 @@ _WITH_INPLACE = FUNCTION | METHOD | INPLACE
 def view_size(self, size):
     """The same elements with another size (-1: inferred); torch's error when the strides do not allow it."""
     return geometry.view(self, size)
+
+
+@view("view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", forms=METHOD, changes_elements=True, differentiable=False)
+def view_dtype(self, seen, dtype):
+    """The same bytes as another dtype; where an element takes more or fewer of them, the last dimension changes.  Grad: none."""
+    return elements.view_dtype(self, seen, dtype)
 
 
 @view("view_as(Tensor(a) self, Tensor other) -> Tensor(a)", forms=METHOD)

@@ -5,6 +5,7 @@ They are made on first use: a name that nobody calls costs nothing at import.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -113,7 +114,20 @@ def method(name: str) -> Any:
 
 
 def _made(name: str, overloads: list[tuple[Any, Callable]]) -> Any:
-    return overloads[0][1] if len(overloads) == 1 else packet(name, overloads)
+    if len(overloads) == 1:
+        return overloads[0][1]
+    first = overloads[0][0]
+    if isinstance(first, registry.ViewOperator) and folded_argument(first.schema):  # ``x.view(2, 3)`` is too frequent to choose first
+        return make_function(first, others=functools.partial(_other_overload, name, overloads[1:]))
+    return packet(name, overloads)
+
+
+def _other_overload(name: str, overloads: list[tuple[Any, Callable]], error: TypeError, *args: Any, **kwargs: Any) -> Any:
+    """Call the overload that fits, or raise the error of the first one again."""
+    for declared, function in overloads:
+        if _fits(declared, args, kwargs):
+            return function(*args, **kwargs)
+    raise error
 
 
 def packet(name: str, overloads: list[tuple[Any, Callable]]) -> Any:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import functools
 import linecache
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Callable, Sequence
 from keyword import iskeyword
 from typing import Any
 
@@ -390,12 +391,13 @@ def _remember_or_decline(operator: Operator, arguments: tuple[Any, ...], tables:
 _OPERANDS = (Tensor, int, float, complex, np.number, np.bool_)
 
 
-def make_function(declared: Any, first: str = "self", for_dunder: bool = False) -> Any:
+def make_function(declared: Any, first: str = "self", for_dunder: bool = False, others: Callable | None = None) -> Any:
     """The Python function of a declared operator, with its schema's signature.
 
     Args:
         first: the name of the first parameter (``input`` in torch's functions, ``self`` in methods).
         for_dunder: the function serves ``x + y`` and the like: other operands than it knows give NotImplemented.
+        others: for a view that is called with ints one by one: what calls another overload, or raises the error it is given again.
     """
     schema = declared.schema
     name = _python_name(schema.name)
@@ -423,6 +425,11 @@ def make_function(declared: Any, first: str = "self", for_dunder: bool = False) 
         unsure = ["thread.state.slow", *[_is_special(n, a) for n, a in zip(names, schema.arguments) if a.is_tensor]]
         source += f"    if ({' or '.join(unsure)}) and wanted(({passed})):\n        return {handing})\n"
         source += f"    return call_view(declared, {names[0]}, ({''.join(n + ', ' for n in names[1:])}))\n"
+        if others is not None:
+            namespace["others"] = others
+            head, _, rest = source.partition("    one_by_one =")
+            rest = textwrap.indent(f"    one_by_one ={rest}", "    ")
+            source = f"{head}    try:\n{rest}    except TypeError as error:\n        return others(error, {names[0]}, *one_by_one, **named)\n"
     else:
         namespace["body"] = declared.body
         by_kind = "".join(f"{n}={n}, " if a.keyword_only else f"{n}, " for n, a in zip(names, schema.arguments))

@@ -190,7 +190,19 @@ class Operator(_Declared):
 
 
 class ViewOperator(_Declared):
-    """An operator whose body maps the `Geometry` of its input to that of its output (or to a tuple of them)."""
+    """An operator whose body maps the `Geometry` of its input to that of its output (or to a tuple of them).
+
+    Attributes:
+        changes_elements: the body also gets what the input's elements are (`tensors.elements.Elements`), as its second argument, and its
+            result says what they become; other views see the elements of their input.
+        differentiable: False for a view that carries no gradient.
+    """
+
+    def __init__(self, schema: str, body: Callable, forms: Form, namespaces: tuple[str, ...], aliases: tuple[str, ...],
+                 changes_elements: bool, differentiable: bool) -> None:  # fmt: skip
+        super().__init__(schema, body, forms, namespaces, aliases)
+        self.changes_elements = changes_elements
+        self.differentiable = differentiable
 
 
 class Composite(_Declared):
@@ -233,12 +245,18 @@ def op(
 
 
 def view(
-    schema: str, *, forms: Form = FUNCTION | METHOD, namespaces: tuple[str, ...] = ("",), aliases: tuple[str, ...] = ()
+    schema: str,
+    *,
+    forms: Form = FUNCTION | METHOD,
+    namespaces: tuple[str, ...] = ("",),
+    aliases: tuple[str, ...] = (),
+    changes_elements: bool = False,
+    differentiable: bool = True,
 ) -> Callable[[Callable], ViewOperator]:
-    """Declare a view operator: ``body(geometry, ...) -> Geometry``."""
+    """Declare a view operator: ``body(geometry, ...) -> Geometry``; see `ViewOperator`."""
 
     def declare(body: Callable) -> ViewOperator:
-        return ViewOperator(schema, body, forms, namespaces, aliases)
+        return ViewOperator(schema, body, forms, namespaces, aliases, changes_elements, differentiable)
 
     return declare
 

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from ..core.dtype import dtype
 from ..core.state import thread
 from ..graph.value import aval_of
-from ..tensors import geometry as geometries
-from ..tensors import windows
-from ..tensors.tape import Backward, connect
-from ..tensors.tensor import MULTI_OUTPUT_VIEW, NO_GRAD_VIEW, PLAIN_TYPES, Tensor, make_storage, make_view, view_edge
+from ..tensors.elements import Elements, elements_of, like_memory, with_elements
+from ..tensors.geometry import Geometry, contiguous
+from ..tensors.tape import Backward, connect, move_retained
+from ..tensors.tensor import MULTI_OUTPUT_VIEW, NO_GRAD_VIEW, PLAIN_TYPES, Tensor, alias_of, make_storage, make_view, view_edge
+from ..tensors.views import Window, window
 from . import keys
 from .derivative import Differentiable, backward_name
 from .registry import ViewOperator
@@ -27,12 +29,12 @@ class ViewAdjoint(Differentiable):
 
     __slots__ = ()
 
-    def __init__(self, name: str, whole: Any, windows_at: Sequence[Any]) -> None:
+    def __init__(self, name: str, parts: Sequence[Window]) -> None:
         def pull_back(*grads: Any) -> Any:
             total = None
-            for g, at in zip(grads, windows_at, strict=True):
-                part = windows.adjoint(g, whole, at)
-                total = part if total is None else total + part
+            for g, part in zip(grads, parts, strict=True):
+                found = part.adjoint(None, g)
+                total = found if total is None else total + found
             return total
 
         super().__init__(name, pull_back)
@@ -50,29 +52,36 @@ class _ViewPlan:
 
     __slots__ = ("name", "results", "several", "whole", "relatives", "backwards")
 
-    def __init__(self, operator: ViewOperator, at: Any, arguments: tuple[Any, ...]) -> None:
-        found = operator.body(at, *arguments)
+    def __init__(self, operator: ViewOperator, at: Geometry, memory: dtype, arguments: tuple[Any, ...]) -> None:
         self.name = operator.name
-        self.several = not isinstance(found, geometries.Geometry)
+        self.whole = contiguous(tuple(at.size))
+        seen = elements_of(at, memory)
+        if operator.changes_elements:
+            found = operator.body(at, seen, *arguments)
+            relative = operator.body(self.whole, Elements(seen.dtype, seen.dtype), *arguments)
+        else:
+            found = operator.body(like_memory(at), *arguments)
+            relative = found if at is self.whole else operator.body(self.whole, *arguments)
+        self.several = not isinstance(found, Geometry)
         self.results = tuple(found) if self.several else (found,)
-        self.whole = geometries.contiguous(tuple(at.size))
-        relative = found if at is self.whole else operator.body(self.whole, *arguments)
         self.relatives = tuple(relative) if self.several else (relative,)
+        if at.elements is not None and not operator.changes_elements:
+            self.results = tuple([with_elements(r, at.elements) for r in self.results])
         self.backwards: dict[tuple, Backward] = {}
 
     def backward(self, tensor: Tensor) -> Backward:
         """How the tape differentiates the view of a tensor."""
-        aval = (tensor._value if tensor._storage is None else tensor._storage.value).aval
-        key = (aval.dtype, aval.device)
+        key = (tensor.dtype, tensor.device)
         found = self.backwards.get(key)
         if found is None:
             inputs = (aval_of(tuple(self.whole.size), *key),)
-            outputs = tuple([aval_of(tuple(r.size), *key) for r in self.results])
+            outputs = tuple([aval_of(tuple(r.size), elements_of(r, key[0]).dtype, key[1]) for r in self.relatives])
             found = self.backwards[key] = Backward(backward_name(self.name), (), (), (True,), inputs, outputs, self._adjoint)
         return found
 
     def _adjoint(self, present: tuple[bool, ...]) -> ViewAdjoint:
-        return ViewAdjoint(f"{self.name}_backward", self.whole, [r for r, there in zip(self.relatives, present, strict=True) if there])
+        parts = [window("adjoint", self.whole, r) for r, there in zip(self.relatives, present, strict=True) if there]
+        return ViewAdjoint(f"{self.name}_backward", parts)
 
 
 def call_view(operator: ViewOperator, tensor: Tensor, arguments: tuple[Any, ...]) -> Any:
@@ -81,20 +90,23 @@ def call_view(operator: ViewOperator, tensor: Tensor, arguments: tuple[Any, ...]
     if (state.slow or tensor.__class__ not in PLAIN_TYPES) and keys.is_intercepted((tensor, *arguments), is_view=True):
         return keys.run(operator, "", (tensor, *arguments))
     at = tensor._where()
-    key = (operator, at, *arguments)
+    key = (operator, at, *arguments) if not operator.changes_elements else (operator, at, tensor.dtype, *arguments)
     try:
         plan = _view_memo.get(key)
     except TypeError:
         plan = None
     if plan is None:
         arguments = _view_arguments(operator, arguments)
-        key = (operator, at, *arguments)
-        plan = _view_memo.get(key) or _ViewPlan(operator, at, arguments)
+        key = (operator, at, *arguments) if not operator.changes_elements else (operator, at, tensor.dtype, *arguments)
+        plan = _view_memo.get(key) or _ViewPlan(operator, at, _memory(tensor), arguments)
         if operator.name == "as_strided":
             _check_storage(tensor, plan.results[0])
         if len(_view_memo) > 65536:
             _view_memo.clear()
         _view_memo[key] = plan
+    if not operator.differentiable:
+        aliases = tuple([alias_of(tensor, None, r) for r in plan.results])
+        return aliases if plan.several else aliases[0]
     edge = tensor._current_edge()
     flags = (0 if state.grad_enabled else NO_GRAD_VIEW) | (MULTI_OUTPUT_VIEW if plan.several else 0)
     if edge is None or not state.grad_enabled:
@@ -106,6 +118,11 @@ def call_view(operator: ViewOperator, tensor: Tensor, arguments: tuple[Any, ...]
         node = connect(plan.backward(tensor), (edge,), (), ())
         views = tuple([make_view(tensor, r, (node, k), flags) for k, r in enumerate(plan.results)])
     return views if plan.several else views[0]
+
+
+def _memory(tensor: Tensor) -> dtype:
+    """The dtype of what a tensor's memory holds."""
+    return (tensor._value if tensor._storage is None else tensor._storage.value).aval.dtype
 
 
 def _check_storage(tensor: Tensor, at: Any) -> None:
@@ -124,6 +141,7 @@ def call_view_inplace(operator: ViewOperator, tensor: Tensor, arguments: tuple[A
     viewed = call_view(operator, tensor, arguments)
     base, flags = tensor._base, tensor._flags
     tensor._geometry, tensor._seen = viewed._geometry, viewed._seen
+    move_retained(tensor._edge, viewed._edge)
     tensor._base_tensor, tensor._flags, tensor._edge = base, flags, viewed._edge
     return tensor
 

@@ -141,9 +141,13 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
         TypeError: it is not on the CPU, or numpy has no such dtype.
     """
     if force:
-        self = self.detach().cpu()
+        self = self.detach().cpu().resolve_conj().resolve_neg()  # type: ignore[attr-defined]
     if self.requires_grad:
         raise RuntimeError(_NO_NUMPY_GRAD)
+    for bit, name in ((self.is_conj(), "conj"), (self.is_neg(), "neg")):
+        if bit:
+            kind = {"conj": "conjugate", "neg": "negative"}[name]
+            raise RuntimeError(f"Can't call numpy() on Tensor that has {kind} bit set. Use tensor.resolve_{name}().numpy() instead.")
     if self.device != CPU:
         if self.is_meta:
             raise TypeError("can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.")

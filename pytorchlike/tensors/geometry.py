@@ -12,7 +12,7 @@ import math
 import threading
 import weakref
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ..core.dims import wrap_dim, wrap_dims
 from ..core.size import Size
@@ -20,7 +20,7 @@ from .layout import contiguous_strides, is_contiguous
 
 Ints = tuple[int, ...]
 _memo = functools.lru_cache(maxsize=8192)
-_interned: weakref.WeakValueDictionary[tuple[Ints, Ints, int], Geometry] = weakref.WeakValueDictionary()
+_interned: weakref.WeakValueDictionary[tuple[Ints, Ints, int, Any], Geometry] = weakref.WeakValueDictionary()
 _lock = threading.Lock()
 
 
@@ -31,16 +31,18 @@ class Geometry:
         size: the shape.
         stride: elements from one index to the next, for each dimension.
         offset: the element of the storage that index (0, ..., 0) means.
+        elements: what the elements are if not the storage's own (`elements.Elements`), else None.
         ndim: how many dimensions.
         numel: how many elements.
         is_contiguous: they lie row-major without gaps.
         end: how many elements the storage must have (0 if there are none).
     """
 
-    __slots__ = ("size", "stride", "offset", "ndim", "numel", "is_contiguous", "end", "__weakref__")
+    __slots__ = ("size", "stride", "offset", "elements", "ndim", "numel", "is_contiguous", "end", "__weakref__")
     size: Size
     stride: Ints
     offset: int
+    elements: Any
     ndim: int
     numel: int
     is_contiguous: bool
@@ -53,10 +55,11 @@ class Geometry:
         raise AttributeError(f"{name}: a Geometry is immutable")
 
     def __repr__(self) -> str:
-        return f"Geometry(size={tuple(self.size)}, stride={self.stride}, offset={self.offset})"
+        seen = "" if self.elements is None else f", elements={self.elements}"
+        return f"Geometry(size={tuple(self.size)}, stride={self.stride}, offset={self.offset}{seen})"
 
     def __reduce__(self) -> tuple:
-        return geometry, (tuple(self.size), self.stride, self.offset)
+        return geometry, (tuple(self.size), self.stride, self.offset, self.elements)
 
     def __copy__(self) -> Geometry:
         return self
@@ -65,22 +68,22 @@ class Geometry:
         return self
 
 
-def geometry(size: Sequence[int], stride: Sequence[int], offset: int = 0) -> Geometry:
+def geometry(size: Sequence[int], stride: Sequence[int], offset: int = 0, elements: Any = None) -> Geometry:
     """The one `Geometry` with these numbers; they are not checked."""
-    key = (tuple(size), tuple(stride), offset)
+    key = (tuple(size), tuple(stride), offset, elements)
     found = _interned.get(key)
     return _intern(key) if found is None else found
 
 
-def _intern(key: tuple[Ints, Ints, int]) -> Geometry:
+def _intern(key: tuple[Ints, Ints, int, Any]) -> Geometry:
     size, stride = tuple(map(int, key[0])), tuple(map(int, key[1]))
     made = object.__new__(Geometry)
     numel = math.prod(size)
-    facts = (Size(size), stride, int(key[2]), len(size), numel, is_contiguous(size, stride), required_numel(size, stride, key[2]))
+    facts = (Size(size), stride, int(key[2]), key[3], len(size), numel, is_contiguous(size, stride), required_numel(size, stride, key[2]))
     for name, value in zip(Geometry.__slots__, facts, strict=False):  # __weakref__ has no value
         object.__setattr__(made, name, value)
     with _lock:  # two threads may make the same one at once: the first stays
-        return _interned.setdefault((size, stride, made.offset), made)
+        return _interned.setdefault((size, stride, made.offset, made.elements), made)
 
 
 @_memo

@@ -8,8 +8,8 @@ from ..core.state import thread
 from ..graph.value import Value
 from . import layout, views
 from .geometry import Geometry
-from .tape import AccumulateGrad, Edge, connect
-from .tensor import MULTI_OUTPUT_VIEW, NO_GRAD_VIEW, UNTRACKED, Tensor, make_storage, relayout
+from .tape import AccumulateGrad, Edge, connect, move_retained
+from .tensor import MULTI_OUTPUT_VIEW, NO_GRAD_VIEW, UNTRACKED, Tensor, base_aval, make_storage, relayout
 
 __all__ = ["check_no_partial_overlap", "check_writable", "check_writable_memory", "write_into"]
 
@@ -60,8 +60,10 @@ def check_no_partial_overlap(tensor: Tensor, others: Iterable[Tensor]) -> None:
         its = other._geometry
         if not at.numel or not its.numel or its is at or not all(layout.is_non_overlapping_and_dense(g.size, g.stride) for g in (at, its)):
             continue
-        same_place = at.offset == its.offset and at.numel == its.numel
-        if same_place and _squeezed(at) != _squeezed(its) or not same_place and at.offset < its.end and its.offset < at.end:
+        mine, theirs = tensor.element_size(), other.element_size()
+        same_place = at.offset * mine == its.offset * theirs and at.numel == its.numel
+        apart = at.offset * mine >= its.end * theirs or its.offset * theirs >= at.end * mine
+        if same_place and _squeezed(at) != _squeezed(its) or not same_place and not apart:
             raise RuntimeError(_PARTIAL_OVERLAP)
 
 
@@ -122,8 +124,16 @@ def write_into(tensor: Tensor, value: Value, edge: Edge | None = None) -> None:
         return
     if base_tensor is None:
         if edge is not None:
+            move_retained(tensor._edge, edge)
             tensor._edge = edge
     elif edge is not None or base_tensor._edge is not None:
         needed = (base_tensor._edge is not None, edge is not None)
-        backward = views.write_backward(needed, old.aval, base, at, value.aval)
-        base_tensor._edge = (connect(backward, (base_tensor._edge, edge), (old, value), (new_base,)), 0)
+        if base_tensor._geometry is base:
+            backward = views.write_backward(needed, old.aval, base, at, value.aval)
+        else:
+            backward = views.write_backward(needed, base_aval(base_tensor), base, at, value.aval, base_tensor._geometry)
+        before, now = base_tensor._edge, (connect(backward, (base_tensor._edge, edge), (old, value), (new_base,)), 0)
+        move_retained(before, now)
+        base_tensor._edge = now
+        if tensor.retains_grad:
+            tensor._current_edge()  # what is retained is the gradient of the new content

@@ -130,9 +130,20 @@ class HostMemory:
         self._known = np.array(self.memory)
 
     def window(self, at: Geometry) -> np.ndarray:
-        """The memory as a numpy array of this geometry; shares it."""
-        stride = [s * self.memory.itemsize for s in at.stride]
-        return np.ndarray(at.size, self.memory.dtype, self.memory, at.offset * self.memory.itemsize, stride)
+        """The memory as a numpy array of this geometry; shares it, and shows what is in memory without conjugate and negative bits."""
+        memory = self.memory
+        if at.elements is not None and at.elements.is_recast:
+            whole = len(memory) * memory.itemsize // at.elements.dtype.itemsize * at.elements.dtype.itemsize
+            memory = memory.view(np.uint8)[:whole].view(at.elements.dtype.numpy)
+        stride = [s * memory.itemsize for s in at.stride]
+        return np.ndarray(at.size, memory.dtype, memory, at.offset * memory.itemsize, stride)
+
+    def read_window(self, at: Geometry) -> np.ndarray:
+        """A copy of the elements at this geometry."""
+        found = np.array(self.window(at))
+        if at.elements is not None and at.elements.conjugate:
+            found = np.conj(found)
+        return -found if at.elements is not None and at.elements.negative else found
 
 
 def _same_bytes(left: np.ndarray, right: np.ndarray) -> bool:

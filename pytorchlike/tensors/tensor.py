@@ -10,8 +10,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
 from ..core import promotion
 from ..core.device import device
 from ..core.dtype import dtype
@@ -22,10 +20,10 @@ from . import layout, views
 from .geometry import Geometry, geometry
 from .relayout import instruction as relayout_instruction
 from .storage import Storage
-from .tape import AccumulateGrad, Edge, Node, accumulator, connect
+from .tape import AccumulateGrad, Edge, Node, accumulator, connect, move_retained
 
 __all__ = [
-    "PLAIN_TYPES", "Tensor", "TensorType", "alias_of", "make_storage", "make_tensor", "make_view", "tensor_method", "tensor_property", "view_edge",
+    "PLAIN_TYPES", "Tensor", "TensorType", "alias_of", "base_aval", "make_storage", "make_tensor", "make_view", "tensor_method", "tensor_property", "view_edge",
 ]  # fmt: skip
 
 Method = TypeVar("Method", bound=Callable)
@@ -135,7 +133,7 @@ class Tensor(metaclass=TensorType):
         self._current_edge()
         at, aval = self._geometry, storage.value.aval
         assert storage.host is not None
-        value = self._value = constant(np.array(storage.host.window(at)), aval_of(tuple(at.size), aval.dtype, aval.device, at.stride))
+        value = self._value = constant(storage.host.read_window(at), aval_of(tuple(at.size), self.dtype, aval.device, at.stride))
         value.origin = (storage, storage.tracked)
         self._seen = -1 - storage.version
         return value
@@ -204,7 +202,10 @@ class Tensor(metaclass=TensorType):
     @property
     def dtype(self) -> dtype:
         """The dtype of the elements."""
-        return (self._value if self._storage is None else self._storage.value).aval.dtype
+        if self._storage is None:
+            return self._value.aval.dtype
+        elements = self._geometry.elements
+        return self._storage.value.aval.dtype if elements is None else elements.dtype
 
     @property
     def device(self) -> device:
@@ -278,12 +279,12 @@ class Tensor(metaclass=TensorType):
         return self._storage is not None and bool(self._flags & INFERENCE)
 
     def is_conj(self) -> bool:
-        """Whether the conjugate bit is set: never, conjugates are computed."""
-        return False
+        """Whether the conjugate bit is set: memory holds the conjugates of the elements."""
+        return self._storage is not None and self._geometry.elements is not None and self._geometry.elements.conjugate
 
     def is_neg(self) -> bool:
-        """Whether the negative bit is set: never."""
-        return False
+        """Whether the negative bit is set: memory holds the negatives of the elements."""
+        return self._storage is not None and self._geometry.elements is not None and self._geometry.elements.negative
 
     def data_ptr(self) -> int:
         """A number that stands for the address: equal for aliases of the same element."""
@@ -300,7 +301,9 @@ class Tensor(metaclass=TensorType):
             if (seen if seen >= 0 else -1 - seen) != storage.version:
                 self._seen = -1 - storage.version
                 if self._base_tensor._edge is not None and not self._flags & NO_GRAD_VIEW:
-                    self._edge = view_edge(self._base_tensor, self._geometry)
+                    edge = view_edge(self._base_tensor, self._geometry)
+                    move_retained(self._edge, edge)
+                    self._edge = edge
         return self._edge
 
     @property
@@ -322,13 +325,15 @@ class Tensor(metaclass=TensorType):
             if self._edge is None:
                 if not self._aval().differentiable:
                     raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
-                self._edge = accumulator(self)
+                self._edge = self.__dict__.pop("_idle_edge", None) or accumulator(self)
         elif self._edge is not None:
             if not self.is_leaf:
                 raise RuntimeError(
                     "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
                     "doesn't require differentiation use var_no_grad = var.detach()."
                 )
+            if self._edge[0].hooks is not None:  # they are still there when a gradient is asked for again
+                self.__dict__["_idle_edge"] = self._edge
             self._edge = None
         return self
 
@@ -359,7 +364,8 @@ class Tensor(metaclass=TensorType):
                 warnings.warn(
                     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
                     "autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
-                    "non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead.",
+                    "non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. See "
+                    "github.com/pytorch/pytorch/pull/30531 for more information.",
                     UserWarning,
                     stacklevel=2,
                 )
@@ -511,12 +517,12 @@ def relayout(value: Value, stride: tuple[int, ...]) -> Value:
     return record(relayout_instruction(stride), (value,))[0]
 
 
-def alias_of(tensor: Tensor, cls: type | None = None) -> Any:
-    """A tensor of the same memory and geometry, off the tape, no view of it."""
+def alias_of(tensor: Tensor, cls: type | None = None, at: Geometry | None = None) -> Any:
+    """A tensor of the same memory, at the same geometry unless another is given, off the tape, no view of it."""
     storage = make_storage(tensor)
     made: Any = new_tensor(cls or Tensor)
     made._storage = storage
-    made._geometry = tensor._geometry
+    made._geometry = at or tensor._geometry
     made._edge = None
     made._base_tensor = None
     made._flags = 0
@@ -546,8 +552,17 @@ def view_edge(base: Tensor, at: Geometry) -> Edge | None:
     storage = make_storage(base)
     if base._edge is None:
         return None
-    node = connect(views.view_backward(storage.value.aval, storage.base, at), (base._edge,), (storage.value,), ())
-    return (node, 0)
+    whole = storage.base
+    if base._geometry is whole:
+        backward = views.view_backward(storage.value.aval, whole, at)
+    else:
+        backward = views.view_backward(base_aval(base), whole, at, base._geometry)
+    return (connect(backward, (base._edge,), (storage.value,), ()), 0)
+
+
+def base_aval(base: Tensor) -> Aval:
+    """Size, dtype and device of a tensor with a storage, as the gradient of its content has them (without reading it)."""
+    return aval_of(tuple(base._geometry.size), base.dtype, base.device)
 
 
 def tensor_method(function: Method) -> Method:

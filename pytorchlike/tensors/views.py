@@ -12,7 +12,7 @@ from ..core.state import thread
 from ..graph.instruction import Instruction
 from ..graph.recorder import record
 from ..graph.value import Aval, Value, aval_of
-from . import windows
+from . import lens, windows
 from .geometry import Geometry, geometry
 from .tape import Backward
 
@@ -23,30 +23,72 @@ STATIC_OFFSETS = 2
 
 
 class Window(Instruction):
-    """An instruction over a storage's base value and a geometry in it; ``kind`` is the function's name in `windows`."""
+    """An instruction over a storage's base value and a geometry in it; ``kind`` is a function of `_KINDS`.
 
-    __slots__ = ("kind", "base", "at")
+    Attributes:
+        base, at: the storage's geometry and the window's.
+        inside: the window that the *base tensor* is of the storage, None when it is the whole: the instruction then maps the content of
+            the base tensor, as a derivative does that leads there.
+    """
 
-    def __init__(self, kind: str, base: Geometry, at: Geometry, dynamic: bool) -> None:
+    __slots__ = ("kind", "base", "at", "inside")
+
+    def __init__(self, kind: str, base: Geometry, at: Geometry, dynamic: bool, inside: Geometry | None = None) -> None:
+        self.kind, self.base, self.at, self.inside = kind, base, at, inside
         compute = _KINDS[kind]
-        self.kind, self.base, self.at = kind, base, at
         if dynamic:
-            super().__init__(f"{kind}_window", lambda *a: compute(base, at, a[-1], *a[:-1]), int_count=1)
+            super().__init__(f"{kind}_window", lambda *a: compute(self, a[-1], *a[:-1]), int_count=1)
         else:
-            super().__init__(f"{kind}_window", lambda *a: compute(base, at, None, *a))
+            super().__init__(f"{kind}_window", lambda *a: compute(self, None, *a))
 
     def strides(self, avals: tuple[Aval, ...], shapes: list[tuple[int, ...]]) -> list[tuple[int, ...] | None]:
-        return [self.at.stride if self.kind == "read" else None if self.kind == "adjoint" else self.base.stride]
+        whole = self.base.stride if self.inside is None else None
+        return [self.at.stride if self.kind == "read" else None if self.kind == "adjoint" else whole]
 
     def derivative(self, needed: tuple[bool, ...], inputs: tuple[Aval, ...], outputs: tuple[Aval, ...]) -> Backward:
         """Windows are linear: read and adjoint are each other's transpose, a write is an erased base plus an adjoint."""
         dynamic = self.int_count > 0
         transposed = {"read": ("adjoint",), "adjoint": ("read",), "erase": ("erase",), "write": ("erase", "read")}[self.kind]
-        parts = [window(kind, self.base, self.at, dynamic) for kind, need in zip(transposed, needed, strict=True) if need]
+        parts = [window(kind, self.base, self.at, dynamic, self.inside) for kind, need in zip(transposed, needed, strict=True) if need]
         if len(parts) == 1:
             return Backward(_NAMES[self.kind], (), (), needed, inputs, outputs, lambda present: parts[0])
         both = _Both(f"{self.kind}_window_backward", parts)
         return Backward(_NAMES[self.kind], (), (), needed, inputs, outputs, lambda present: both)
+
+    # -- the functions: from the base tensor's content to the storage's, to the elements the window counts in, and back
+    def read(self, start: Any, value: Any) -> Any:
+        """The window's elements."""
+        base, at = lens.frame(self.base, self.at)
+        return lens.shown(windows.read(lens.from_memory(self._enter(value), self.base, self.at), base, at, start), self.at)
+
+    def adjoint(self, start: Any, g: Any) -> Any:
+        """The transpose of `read`."""
+        base, at = lens.frame(self.base, self.at)
+        return self._leave(lens.to_memory(windows.adjoint(lens.stored(g, self.at), base, at, start), None, self.base, self.at))
+
+    def write(self, start: Any, value: Any, new: Any) -> Any:
+        """The content with the window's elements replaced."""
+        base, at = lens.frame(self.base, self.at)
+        value = self._enter(value)
+        seen = windows.write(lens.from_memory(value, self.base, self.at), base, at, lens.stored(new, self.at), start)
+        return self._leave(lens.to_memory(seen, value, self.base, self.at))
+
+    def erase(self, start: Any, g: Any) -> Any:
+        """The content with zeros in the window: the derivative of `write` for the old content."""
+        seen = self.at if self.at.elements is None else self.at.elements.dtype
+        return self.write(start, g, jnp.zeros(self.at.size, g.dtype if seen is self.at else seen.numpy))
+
+    def _enter(self, value: Any) -> Any:
+        if self.inside is None:
+            return value
+        base, at = lens.frame(self.base, self.inside)
+        return lens.to_memory(windows.adjoint(lens.stored(value, self.inside), base, at), None, self.base, self.inside)
+
+    def _leave(self, memory: Any) -> Any:
+        if self.inside is None:
+            return memory
+        base, at = lens.frame(self.base, self.inside)
+        return lens.shown(windows.read(lens.from_memory(memory, self.base, self.inside), base, at), self.inside)
 
 
 class _Both(Instruction):
@@ -60,38 +102,32 @@ class _Both(Instruction):
 
     def derivative(self, needed: tuple[bool, ...], inputs: tuple[Aval, ...], outputs: tuple[Aval, ...]) -> Backward:
         first, second = self.parts  # erase and read: the transpose erases and adds the adjoint
-        at, base = first.at, first.base
 
         def build(present: tuple[bool, ...]) -> Instruction:
             def transpose(*a: Any) -> Any:
                 start = a[-1] if self.int_count else None
                 grads = iter(a)
-                total = _KINDS["erase"](base, at, start, next(grads)) if present[0] else 0
-                return total + windows.adjoint(next(grads), base, at, start) if present[1] else total
+                total = first.erase(start, next(grads)) if present[0] else 0
+                return total + second.adjoint(start, next(grads)) if present[1] else total
 
             return Instruction("write_window_backward_backward", transpose, int_count=self.int_count)
 
         return Backward("CopySlicesBackward0", (), (), needed, inputs, outputs, build)
 
 
-_KINDS: dict[str, Callable[..., Any]] = {
-    "read": lambda base, at, start, value: windows.read(value, base, at, start),
-    "adjoint": lambda base, at, start, g: windows.adjoint(g, base, at, start),
-    "write": lambda base, at, start, value, new: windows.write(value, base, at, new, start),
-    "erase": lambda base, at, start, g: windows.write(g, base, at, jnp.zeros(at.size, g.dtype), start),
-}
+_KINDS: dict[str, Callable[..., Any]] = {"read": Window.read, "adjoint": Window.adjoint, "write": Window.write, "erase": Window.erase}
 _NAMES = {"read": "AsStridedBackward0", "adjoint": "AsStridedBackwardBackward0", "write": "CopySlices", "erase": "CopySlicesBackward0"}
 
 
 @functools.lru_cache(maxsize=65536)
-def window(kind: str, base: Geometry, at: Geometry, dynamic: bool = False) -> Window:
+def window(kind: str, base: Geometry, at: Geometry, dynamic: bool = False, inside: Geometry | None = None) -> Window:
     """The one instruction for this window."""
-    return Window(kind, base, at, dynamic)
+    return Window(kind, base, at, dynamic, inside)
 
 
 def _at_zero(at: Geometry) -> Geometry:
     """The geometry that stands for all offsets of a window."""
-    return geometry(at.size, at.stride, 0)
+    return geometry(at.size, at.stride, 0, at.elements)
 
 
 def _record(kind: str, base: Geometry, at: Geometry, arguments: tuple[Value, ...]) -> Value:
@@ -106,7 +142,7 @@ def _record(kind: str, base: Geometry, at: Geometry, arguments: tuple[Value, ...
     if (instruction, *slots) not in position.next and at.offset:
         family = (kind, base, _at_zero(at), *slots)
         offsets = position.offsets.setdefault(family, set())
-        if len(offsets) >= STATIC_OFFSETS and windows.is_dynamic_ok(base, at):
+        if len(offsets) >= STATIC_OFFSETS and at.elements is None and windows.is_dynamic_ok(base, at):
             return record(window(kind, base, _at_zero(at), True), arguments, (), (at.offset,))[0]
         offsets.add(at.offset)
     return record(instruction, arguments)[0]
@@ -123,14 +159,20 @@ def write(value: Value, base: Geometry, at: Geometry, new: Value) -> Value:
 
 
 @functools.lru_cache(maxsize=65536)
-def view_backward(base_aval: Aval, base: Geometry, at: Geometry) -> Backward:
-    """The derivative of a view that is regenerated from its base after an in-place write."""
-    output = aval_of(tuple(at.size), base_aval.dtype, base_aval.device)
-    return window("read", base, at).derivative((True,), (base_aval,), (output,))
+def view_backward(base_aval: Aval, base: Geometry, at: Geometry, inside: Geometry | None = None) -> Backward:
+    """The derivative of a view that is regenerated from its base tensor after an in-place write.
+
+    Args:
+        base_aval: of the base tensor's content.
+        base, at: the storage's geometry and the view's.
+        inside: the base tensor's geometry; None when it is the whole storage.
+    """
+    seen = base_aval.dtype if at.elements is None else at.elements.dtype
+    output = aval_of(tuple(at.size), seen, base_aval.device)
+    return window("read", base, at, False, inside).derivative((True,), (base_aval,), (output,))
 
 
 @functools.lru_cache(maxsize=65536)
-def write_backward(needed: tuple[bool, bool], base_aval: Aval, base: Geometry, at: Geometry, new_aval: Aval) -> Backward:
-    """The derivative of writing into a window, with respect to the old base value and to what is written."""
-    return window("write", base, at).derivative(needed, (base_aval, new_aval), (base_aval,))
-
+def write_backward(needed: tuple[bool, bool], base_aval: Aval, base: Geometry, at: Geometry, new_aval: Aval, inside: Geometry | None = None) -> Backward:
+    """The derivative of writing into a window, with respect to the base tensor's old content and to what is written; see `view_backward`."""
+    return window("write", base, at, False, inside).derivative(needed, (base_aval, new_aval), (base_aval,))

@@ -24,7 +24,7 @@ from jax import lax
 
 from .geometry import Geometry
 
-__all__ = ["Digits", "Plan", "adjoint", "is_dynamic_ok", "plan", "read", "write"]
+__all__ = ["Digits", "Plan", "adjoint", "flat", "is_dynamic_ok", "plan", "read", "unflat", "write"]
 
 Array = jax.Array
 Ints = tuple[int, ...]
@@ -162,7 +162,7 @@ def read(value: Array, base: Geometry, at: Geometry, start: Array | None = None)
     if lowered.kind == "empty":
         return jnp.zeros(tuple(at.size), value.dtype)
     if lowered.kind == "gather":
-        elements = _flat(value, base).at[_indices(base, at)].get(mode="promise_in_bounds")
+        elements = flat(value, base).at[_indices(base, at)].get(mode="promise_in_bounds")
         return _broadcast(elements, at)
     assert lowered.digits is not None
     found = _slice(_to_digits(value, base, lowered), lowered.digits, _first(lowered, start))
@@ -181,7 +181,7 @@ def write(value: Array, base: Geometry, at: Geometry, new: Array, start: Array |
         return value
     new = _reshape(new, [at.size[d] for d in _moving_dims(at)])
     if lowered.kind == "gather":
-        return _unflat(_flat(value, base).at[_indices(base, at)].set(new, mode="promise_in_bounds"), base)
+        return unflat(flat(value, base).at[_indices(base, at)].set(new, mode="promise_in_bounds"), base)
     assert lowered.digits is not None
     target = _to_digits(value, base, lowered)
     written = _update(target, lowered.digits, _first(lowered, start), _in_digit_order(new, lowered.digits))
@@ -189,7 +189,7 @@ def write(value: Array, base: Geometry, at: Geometry, new: Array, start: Array |
         return _from_digits(written, base, lowered)
     first, length = lowered.part
     kept = lax.slice(_reshape(written, (length,)), (0,), (min(length, base.numel - first),))
-    return _unflat(lax.dynamic_update_slice(_flat(value, base), kept, (first,)), base)
+    return unflat(lax.dynamic_update_slice(flat(value, base), kept, (first,)), base)
 
 
 def adjoint(g: Array, base: Geometry, at: Geometry, start: Array | None = None) -> Array:
@@ -205,7 +205,7 @@ def adjoint(g: Array, base: Geometry, at: Geometry, start: Array | None = None) 
         g = jnp.sum(g, axis=repeated, keepdims=True, dtype=g.dtype)
     g = _reshape(g, [at.size[d] for d in moving])
     if lowered.kind == "gather":
-        return _unflat(jnp.zeros((base.numel,), g.dtype).at[_indices(base, at)].add(g, mode="promise_in_bounds"), base)
+        return unflat(jnp.zeros((base.numel,), g.dtype).at[_indices(base, at)].add(g, mode="promise_in_bounds"), base)
     assert lowered.digits is not None
     return _from_digits(_slice_adjoint(_in_digit_order(g, lowered.digits), lowered.digits, _first(lowered, start)), base, lowered)
 
@@ -229,13 +229,13 @@ def _inverse(order: Sequence[int]) -> Ints:
     return tuple(sorted(range(len(order)), key=order.__getitem__))
 
 
-def _flat(value: Array, base: Geometry) -> Array:
+def flat(value: Array, base: Geometry) -> Array:
     return _reshape(_transpose(value, _memory_order(base)), (base.numel,))
 
 
-def _unflat(flat: Array, base: Geometry) -> Array:
+def unflat(memory: Array, base: Geometry) -> Array:
     order = _memory_order(base)
-    return _transpose(_reshape(flat, [base.size[d] for d in order]), _inverse(order))
+    return _transpose(_reshape(memory, [base.size[d] for d in order]), _inverse(order))
 
 
 def _to_digits(value: Array, base: Geometry, lowered: Plan) -> Array:
@@ -245,7 +245,7 @@ def _to_digits(value: Array, base: Geometry, lowered: Plan) -> Array:
         return value
     if lowered.part is not None:
         first, length = lowered.part
-        value = lax.pad(_flat(value, base), jnp.zeros((), value.dtype), [(-first, first + length - base.numel, 0)])
+        value = lax.pad(flat(value, base), jnp.zeros((), value.dtype), [(-first, first + length - base.numel, 0)])
         return _reshape(value, digits.shape)
     return _reshape(_transpose(value, digits.order), digits.shape)
 
@@ -259,7 +259,7 @@ def _from_digits(x: Array, base: Geometry, lowered: Plan) -> Array:
     if lowered.part is not None:
         first, length = lowered.part
         x = lax.pad(_reshape(x, (length,)), jnp.zeros((), x.dtype), [(first, base.numel - first - length, 0)])
-    return _unflat(x, base)
+    return unflat(x, base)
 
 
 # -- the window within the digits ------------------------------------------------------------------------------------------------------

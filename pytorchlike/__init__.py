@@ -86,6 +86,7 @@ from .core.size import Size
 from .core.typeinfo import finfo, iinfo
 from .dispatch import modes as _modes
 from .dispatch.namespaces import operator_namespace as _operator_namespace
+from .tensors import rebuild as _rebuild
 from .tensors import representation as _representation
 from .tensors.generator import Generator
 from .tensors.printing import set_printoptions
@@ -105,5 +106,9 @@ contiguous_format, channels_last, channels_last_3d, preserve_format = _memory_fo
 __getattr__, __dir__ = _operator_namespace(
     __name__,
     "",
-    ("_C", "amp", "backends", "cpu", "cuda", "fft", "linalg", "mps", "nn", "optim", "overrides", "special", "testing", "utils", "version", "xpu"),
-)
+    (
+        "_C", "_tensor", "_utils", "amp", "backends", "cpu", "cuda", "fft", "hub", "linalg", "mps", "nn", "optim", "overrides", "serialization",
+        "special", "storage", "testing", "utils", "version", "xpu",
+    ),
+    {"load": "serialization", "save": "serialization"},
+)  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -102,12 +102,13 @@ def install_as_torch() -> ModuleType:
     return package
 
 
-def attribute_fallback(module_name: str, submodules: Iterable[str] = ()) -> Callable[[str], Any]:
+def attribute_fallback(module_name: str, submodules: Iterable[str] = (), homes: Mapping[str, str] = {}) -> Callable[[str], Any]:
     """A module's ``__getattr__``: imports submodules at first use, and names what pytorchlike does not have yet.
 
     Args:
         module_name: ``__name__`` of the module.
         submodules: names below it that are imported when they are asked for.
+        homes: names that are taken from one of the submodules when they are asked for, with the submodule of each.
     """
     torch_name = _TORCH + module_name.removeprefix(_OURS)
     lazy = frozenset(submodules)
@@ -115,6 +116,10 @@ def attribute_fallback(module_name: str, submodules: Iterable[str] = ()) -> Call
     def __getattr__(name: str) -> Any:
         if name in lazy:
             return importlib.import_module(f"{module_name}.{name}")
+        if name in homes:
+            found = getattr(importlib.import_module(f"{module_name}.{homes[name]}"), name)
+            setattr(sys.modules[module_name], name, found)
+            return found
         reason = "" if name.startswith("__") else f" ({torch_name}.{name} is not in pytorchlike yet)"
         raise AttributeError(f"module '{torch_name}' has no attribute '{name}'{reason}", name=name, obj=sys.modules.get(module_name))
 

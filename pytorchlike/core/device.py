@@ -72,7 +72,7 @@ class device:  # noqa: N801 - torch's name
         return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
 
     def __reduce__(self) -> tuple:
-        return _device, (self.type, self.index)  # a function: the class calls itself torch.device, where pickle would not find it
+        return _device, (self.type,) if self.index is None else (self.type, self.index)  # a function: the class calls itself torch.device, where pickle would not find it
 
     def __copy__(self) -> device:
         return self
@@ -81,7 +81,7 @@ class device:  # noqa: N801 - torch's name
         return self
 
 
-def _device(type: str, index: int | None) -> device:
+def _device(type: str, index: int | None = None) -> device:
     return device(type, index)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..alias import attribute_fallback
@@ -12,15 +12,17 @@ from . import forms
 __all__ = ["operator_namespace"]
 
 
-def operator_namespace(module_name: str, namespace: str, submodules: Iterable[str] = ()) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def operator_namespace(module_name: str, namespace: str, submodules: Iterable[str] = (),
+                       homes: Mapping[str, str] = {}) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:  # fmt: skip
     """A module's ``__getattr__`` and ``__dir__`` over the operators of a namespace.
 
     Args:
         module_name: ``__name__`` of the module.
         namespace: the namespace in the operators' declarations, ``nn.functional``; empty for the package itself.
         submodules: names below the module that are imported when they are asked for.
+        homes: further names, taken from one of the submodules when they are asked for.
     """
-    otherwise = attribute_fallback(module_name, submodules)
+    otherwise = attribute_fallback(module_name, submodules, homes)
 
     def __getattr__(name: str) -> Any:
         if not forms.has_function(namespace, name):
@@ -30,6 +32,6 @@ def operator_namespace(module_name: str, namespace: str, submodules: Iterable[st
         return found
 
     def __dir__() -> list[str]:
-        return sorted({*vars(sys.modules[module_name]), *forms.names_of(namespace), *submodules})
+        return sorted({*vars(sys.modules[module_name]), *forms.names_of(namespace), *submodules, *homes})
 
     return __getattr__, __dir__

@@ -155,7 +155,10 @@ class Generator:
         raise RuntimeError("CPU Generator does not use offset")
 
     def __reduce__(self) -> tuple:
-        return _restored, (str(self._device), self.packed_state())
+        return _generator, (self._device,), (self._seed, None, self.get_state())
+
+    def __setstate__(self, state: tuple) -> None:
+        self.set_state(state[2])  # the seed is part of it; torch's CPU generator has no offset
 
     # -- the words everything else is made of ------------------------------------------------------------------------------------------
 
@@ -208,9 +211,9 @@ class Generator:
         return np.concatenate([head, values[:missing]]) if head else values[:missing]
 
 
-def _restored(device: str, state: np.ndarray) -> Generator:
-    """What a pickled generator becomes (a function, since the class goes by its name in torch)."""
-    return Generator(device).unpack_state(state)
+def _generator(device: device) -> Generator:
+    """What a pickled generator becomes before it gets its state (a function, since the class goes by its name in torch)."""
+    return Generator(device)
 
 
 # -- the default generator -----------------------------------------------------------------------------------------------------------------

@@ -1,21 +1,21 @@
-"""Copies of tensors outside the tape: ``copy.deepcopy``, ``copy.copy`` and pickle; what shares memory goes on sharing it."""
+"""Copies of tensors outside the tape: ``copy.deepcopy``, and storages in pickles; what shares memory goes on sharing it."""
 
 from __future__ import annotations
 
 import copy
 from typing import Any
 
+import jax
 import numpy as np
 
-from ..core.device import as_device
+from ..core.device import as_device, device
 from ..core.dtype import BY_NAME
 from ..graph.recorder import synchronise
-from ..graph.value import aval_of, constant
-from .geometry import geometry
+from ..graph.value import aval_of, constant, on_device
 from .storage import Storage
 from .tensor import Tensor, make_storage, new_tensor, relayout, tensor_method
 
-__all__ = ["on_storage"]
+__all__ = ["memory_of", "on_storage", "placed"]
 
 
 def on_storage(storage: Storage, at: Any, cls: type = Tensor) -> Any:
@@ -61,53 +61,41 @@ def __deepcopy__(self: Tensor, memo: dict) -> Any:
     return made
 
 
-@tensor_method
-def __reduce_ex__(self: Tensor, protocol: Any) -> tuple:
-    at = self._where()
-    parts = (make_storage(self), at.offset, tuple(at.size), tuple(at.stride), self.requires_grad)
-    # The class calls itself torch.Tensor, where pickle would not find it: None stands for it.
-    return _rebuild_tensor, (None if type(self) is Tensor else type(self), *parts), self.__dict__ or None
+def memory_of(storage: Storage, reason: str) -> np.ndarray:
+    """A storage's bytes in the order of its memory; shares them with the computed value wherever that lies in this order.
 
-
-def _rebuild_tensor(cls: type | None, storage: Storage, offset: int, size: tuple, stride: tuple, requires_grad: bool) -> Any:
-    made = on_storage(storage, geometry(size, stride, offset), cls or Tensor)
-    return made.requires_grad_() if requires_grad else made
-
-
-@tensor_method
-def __setstate__(self: Tensor, state: dict) -> None:
-    self.__dict__.update(state)
+    Raises:
+        NotImplementedError: it is on the meta device.
+    """
+    if storage.host is not None:
+        storage.refresh()
+    if storage.value.aval.is_meta:
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    array, stride = np.asarray(synchronise(storage.value, reason)), storage.base.stride
+    order = sorted(range(array.ndim), key=lambda d: (-stride[d], d))
+    return np.ascontiguousarray(array.transpose(order)).reshape(-1).view(np.uint8)
 
 
 def _reduce_storage(self: Storage, protocol: Any) -> tuple:
-    if self.host is not None:
-        self.refresh()
     aval, base = self.value.aval, self.base
-    if aval.is_meta:
-        data = None
-    else:
-        array = np.asarray(synchronise(self.value, "pickle"))
-        order = sorted(range(array.ndim), key=lambda d: (-base.stride[d], d))
-        data = np.ascontiguousarray(array.transpose(order)).reshape(-1).view(np.uint8)
+    data = None if aval.is_meta else memory_of(self, "pickle")
     return _rebuild_storage, (aval.dtype.name, str(aval.device), tuple(base.size), tuple(base.stride), data)
 
 
-def _rebuild_storage(dtype: str, device: str, size: tuple, stride: tuple, data: np.ndarray | None) -> Storage:
-    found, target = BY_NAME[dtype], as_device(device)
+def _rebuild_storage(dtype: str, place: str, size: tuple, stride: tuple, data: np.ndarray | None) -> Storage:
+    found, target = BY_NAME[dtype], as_device(place)
     aval = aval_of(size, found, target, stride)
     if data is None:
         return Storage(constant(None, aval))
     memory = data.view(found.numpy)
     strides = [s * memory.itemsize for s in stride]
-    array = np.array(np.lib.stride_tricks.as_strided(memory, size, strides), order="C")
-    if target.type != "cpu":
-        import jax
+    return Storage(constant(placed(np.array(np.lib.stride_tricks.as_strided(memory, size, strides), order="C"), target), aval))
 
-        from ..core.device import jax_device
 
-        with jax.enable_x64(True):
-            array = jax.device_put(array, jax_device(target))
-    return Storage(constant(array, aval))
+def placed(array: np.ndarray, target: device) -> Any:
+    """A numpy array on a device, with all its bits."""
+    with jax.enable_x64(True):
+        return on_device(array, target)
 
 
 Storage.__reduce_ex__ = _reduce_storage  # type: ignore[method-assign, assignment]

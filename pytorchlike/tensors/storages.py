@@ -11,21 +11,28 @@ from typing import Any
 
 import numpy as np
 
+from ..core.device import META, as_device
 from ..core.dtype import dtype, float32, uint8
-from ..graph.recorder import record, synchronise
+from ..graph.recorder import record
 from ..graph.value import aval_of, constant
 from . import views
 from .geometry import contiguous, geometry
-from .pickling import on_storage
+from .pickling import memory_of, on_storage, placed
 from .storage import Storage
 from .tensor import Tensor, make_storage, tensor_method
 
-__all__ = ["TypedStorage", "UntypedStorage", "grow"]
+__all__ = ["STORAGE_NAMES", "TypedStorage", "UntypedStorage", "grow", "recast"]
 
 _DEPRECATED = (
     "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This should only matter to "
     "you if you are using storages directly.  To access UntypedStorage directly, use tensor.untyped_storage() instead of tensor.storage()"
 )
+#: Name of a dtype -> torch's name of its kind of storage; the dtypes that came later have none.
+STORAGE_NAMES = {
+    "float64": "DoubleStorage", "float32": "FloatStorage", "float16": "HalfStorage", "bfloat16": "BFloat16Storage", "int64": "LongStorage",
+    "int32": "IntStorage", "int16": "ShortStorage", "int8": "CharStorage", "uint8": "ByteStorage", "bool": "BoolStorage",
+    "complex128": "ComplexDoubleStorage", "complex64": "ComplexFloatStorage",
+}  # fmt: skip
 _NOT_RESIZABLE = "Trying to resize storage that is not resizable"
 
 
@@ -57,10 +64,34 @@ def grow(storage: Storage, numel: int) -> None:
     storage.replace(value)
 
 
+def recast(handle: TypedStorage | UntypedStorage, wanted: dtype) -> Storage:
+    """The memory behind a handle as a storage of a dtype: the very same where it has this dtype, else a copy, one for each handle and dtype.
+
+    Raises:
+        RuntimeError: the bytes are no whole number of elements.
+    """
+    storage = handle._storage
+    aval = storage.value.aval
+    if aval.dtype is wanted:
+        return storage
+    copies = handle.__dict__.setdefault("_copies", {})
+    if wanted not in copies:
+        if storage.nbytes % wanted.itemsize:
+            raise RuntimeError(f"{storage.nbytes} bytes are no whole number of elements of {wanted}")
+        array = None if aval.is_meta else placed(memory_of(storage, "storage").view(wanted.numpy), aval.device)
+        copies[wanted] = Storage(constant(array, aval_of((storage.nbytes // wanted.itemsize,), wanted, aval.device)))
+    return copies[wanted]
+
+
 class _StorageBase:
-    """What both handles share."""
+    """What both handles share.
+
+    Attributes:
+        is_new: the memory is flat only because its bytes are all that is known of it: it was just read from a file, or moved.
+    """
 
     _storage: Storage
+    is_new = False
 
     @property
     def device(self) -> Any:
@@ -150,6 +181,43 @@ class UntypedStorage(_StorageBase):
         made._storage = storage
         return made
 
+    def __reduce__(self) -> tuple:
+        return _untyped, (self._storage,)
+
+    @staticmethod
+    def from_file(filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+        """The bytes of a file, read where they are looked at.
+
+        Args:
+            shared: must be False: what is written to tensors does not go into files.
+            nbytes: how many; 0 means all.
+        """
+        if shared:
+            raise NotImplementedError("UntypedStorage.from_file: shared=True is not supported, tensors do not write into files")
+        memory = np.memmap(filename, np.uint8, "r", shape=(nbytes,) if nbytes else None).view(np.ndarray)
+        return UntypedStorage._of(Storage(constant(memory, aval_of(memory.shape, uint8))))
+
+    def to(self, device: Any, non_blocking: bool = False) -> UntypedStorage:
+        """The bytes on a device: this storage itself if they are there."""
+        target = as_device(device)
+        storage = self._storage
+        if target == self.device:
+            return self
+        base = contiguous((storage.base.numel,))
+        kind = storage.value.aval.dtype
+        array = None if target is META else placed(memory_of(storage, "storage").view(kind.numpy), target)
+        made = UntypedStorage._of(Storage(constant(array, aval_of(tuple(base.size), kind, target))))
+        made.is_new = True
+        return made
+
+    def cpu(self) -> UntypedStorage:
+        """The bytes in the host's memory."""
+        return self.to("cpu")
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> UntypedStorage:
+        """The bytes on a GPU."""
+        return self.to("cuda" if device is None else device)
+
     def untyped(self) -> UntypedStorage:
         """Itself."""
         return self
@@ -163,8 +231,7 @@ class UntypedStorage(_StorageBase):
         return 1
 
     def _bytes(self) -> np.ndarray:
-        flat = _flat(self._storage)
-        return np.ascontiguousarray(np.asarray(synchronise(flat._content(), "storage"))).view(np.uint8)
+        return memory_of(self._storage, "storage")
 
     def tolist(self) -> list[int]:
         """The bytes as ints."""
@@ -172,7 +239,7 @@ class UntypedStorage(_StorageBase):
 
     def __getitem__(self, index: Any) -> Any:
         found = self._bytes()[index]
-        return UntypedStorage(found.tolist()) if isinstance(index, slice) else int(found)
+        return UntypedStorage._of(Storage(constant(found, aval_of(found.shape, uint8)))) if isinstance(index, slice) else int(found)
 
     def resize_(self, size: int) -> UntypedStorage:
         """Change the number of bytes; what is there stays."""
@@ -210,6 +277,12 @@ class TypedStorage(_StorageBase):
         made._storage = storage
         made.dtype = storage.value.aval.dtype
         return made
+
+    def __reduce__(self) -> tuple:
+        return _typed, (self._storage, self.dtype)
+
+    def _pickle_storage_type(self) -> str:
+        return STORAGE_NAMES[self.dtype.name]
 
     def untyped(self) -> UntypedStorage:
         """The same memory as bytes."""
@@ -254,6 +327,14 @@ class TypedStorage(_StorageBase):
 
     def __repr__(self) -> str:
         return f"{self._lines()}\n[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {len(self)}]"
+
+
+def _untyped(storage: Storage) -> UntypedStorage:
+    return UntypedStorage._of(storage)
+
+
+def _typed(storage: Storage, kind: dtype) -> TypedStorage:
+    return TypedStorage(wrap_storage=_untyped(storage), dtype=kind)
 
 
 @tensor_method

@@ -107,8 +107,8 @@ __getattr__, __dir__ = _operator_namespace(
     __name__,
     "",
     (
-        "_C", "_tensor", "_utils", "amp", "backends", "cpu", "cuda", "fft", "hub", "linalg", "mps", "nn", "optim", "overrides", "serialization",
-        "special", "storage", "testing", "utils", "version", "xpu",
+        "_C", "_tensor", "_utils", "amp", "backends", "cpu", "cuda", "distributions", "fft", "hub", "linalg", "mps", "nn", "optim", "overrides",
+        "serialization", "special", "storage", "testing", "utils", "version", "xpu",
     ),
     {"load": "serialization", "save": "serialization"},
 )  # fmt: skip

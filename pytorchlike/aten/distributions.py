@@ -10,7 +10,10 @@ derivatives by rational functions, to about three digits, where they are compute
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
+from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -20,7 +23,10 @@ from ..core.promotion import scalar_type_name
 from ..dispatch.bind import broadcast_shapes
 from ..dispatch.call import host_tensor
 from ..dispatch.registry import FUNCTION, Promote, composite, op
+from ..graph.executors import immediate
+from ..graph.recorder import materialise
 from ..tensors import rejection
+from ..tensors.tensor import Tensor
 from .random import _numbers, generator_for
 
 special = LazyModule("jax.scipy.special")
@@ -123,3 +129,21 @@ def binomial(count, prob, generator):
     size = broadcast_shapes(count.shape, prob.shape)
     drawn = rejection.binomial(source, np.broadcast_to(_numbers(count), size), np.broadcast_to(_numbers(prob), size))
     return host_tensor(drawn, count.dtype, count.device)
+
+
+# --- checks of arguments ---------------------------------------------------------------------------------------------------------------
+
+
+def is_true_everywhere(condition: Callable[[Any], Any], value: Any) -> bool:
+    """Whether ``condition(value)`` is true everywhere; also True inside JAX's transformations, where there are no numbers to look at.
+
+    It is computed at once and beside the trace, which runs only if ``value`` is pending in it.
+    """
+    if isinstance(value, Tensor):
+        materialise(value._value if value._storage is None else value._storage.value, "validate_args")
+    with immediate():
+        found = condition(value)
+        if not isinstance(found, Tensor) or found.is_meta:
+            return bool(found.all())
+        array = found._content().array
+    return isinstance(array, jax.core.Tracer) or bool(np.asarray(array).all())

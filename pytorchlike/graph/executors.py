@@ -63,7 +63,8 @@ def run_now(instruction: Instruction, arguments: tuple[Value, ...], floats: tupl
             found = thread.state.on_tracers
             results = instruction.call(*arrays, *scalars)[0] if found is None else found(instruction, avals, inference.outputs)(*arrays, *scalars)
             return tuple([constant(r, a) for r, a in zip(results, inference.outputs, strict=True)])
-        results, flags = _compiled(instruction, avals)(*arrays, *scalars)
+        with jax.ensure_compile_time_eval():  # constants inside a JAX transformation are computed now
+            results, flags = _compiled(instruction, avals)(*arrays, *scalars)
     for flag, check in zip(flags, instruction.data_checks, strict=True):
         failed, *numbers = np.asarray(flag)
         if failed:

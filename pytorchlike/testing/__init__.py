@@ -2,5 +2,6 @@
 
 from ._comparison import assert_allclose, assert_close
 from ._creation import make_tensor
+from .gradients import GradientTable, assert_gradients_agree, compare_gradients
 
-__all__ = ["assert_allclose", "assert_close", "make_tensor"]
+__all__ = ["GradientTable", "assert_allclose", "assert_close", "assert_gradients_agree", "compare_gradients", "make_tensor"]

@@ -108,7 +108,7 @@ __getattr__, __dir__ = _operator_namespace(
     "",
     (
         "_C", "_tensor", "_utils", "amp", "backends", "cpu", "cuda", "distributions", "fft", "hub", "linalg", "mps", "nn", "optim", "overrides",
-        "serialization", "special", "storage", "testing", "utils", "version", "xpu",
+        "serialization", "signal", "special", "storage", "testing", "utils", "version", "xpu",
     ),
     {"load": "serialization", "save": "serialization"},
 )  # fmt: skip

@@ -1,0 +1,3 @@
+"""torch.signal: signal processing."""
+
+from . import windows

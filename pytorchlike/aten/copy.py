@@ -19,7 +19,7 @@ from ..graph.value import aval_of, constant
 from ..tensors import layout
 from ..tensors.mutation import check_no_partial_overlap, check_writable, write_into
 from ..tensors.relayout import instruction as relayout
-from ..tensors.tape import Node, next_number
+from ..tensors.tape import CustomNode, announce, next_number
 from ..tensors.tensor import Tensor, make_tensor, tensor_method
 
 __all__ = ["move", "set_to", "to"]
@@ -45,7 +45,7 @@ def clone(self, memory_format):
 
 
 # ---------------------------------------------------------------------------------------------------------------- to
-class _Transfer(Node):
+class _Transfer(CustomNode):
     """The tape's node of a copy to another device: the gradient goes back."""
 
     __slots__ = ("source", "target_aval")
@@ -54,6 +54,7 @@ class _Transfer(Node):
         self.edges = (tensor._current_edge(),)
         self.saved, self.scalars, self.hooks = (), None, None
         self.number = next_number()
+        announce(self)
         self.source = tensor.device
         self.target_aval = target_aval
 

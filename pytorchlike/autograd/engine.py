@@ -7,8 +7,9 @@ Gradients are values, recorded like everything else, so a whole backward pass jo
 from __future__ import annotations
 
 import functools
-import heapq
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import jax
@@ -17,22 +18,20 @@ import numpy as np
 from ..core.device import jax_device
 from ..core.state import thread
 from ..dispatch.call import apply
-from ..dispatch.derivative import Differentiable
 from ..dispatch.registry import lookup
 from ..graph.recorder import record
 from ..graph.value import Aval, Value, constant
-from ..tensors.mutation import write_into
-from ..tensors.tape import AccumulateGrad, Edge, Node, unpack_value
+from ..tensors.tape import FREED, AccumulateGrad, CustomNode, Edge, GradientEdge, Node, unpack_saved
 from ..tensors.tensor import Tensor, make_tensor, tensor_method
+from .accumulate import ADD, accumulate, warn_of_cycle
+from .anomaly_mode import NanWatch, report
+from .hooks import as_tensors, run_post_hooks, run_pre_hooks, run_tensor_hooks
+from .task import Task, running
 
-__all__ = ["backward", "grad", "run_backward"]
+__all__ = ["backward", "backward_of", "grad", "run_backward"]
 
-_FREED = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved "
-    "intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
-    "backward through the graph a second time or if you need to access saved tensors after calling backward."
-)
 _NO_GRAPH = "element {number} of tensors does not require grad and does not have a grad_fn"
+_NO_GRADIENT = "One of the differentiated Tensors does not require grad"
 _UNUSED = (
     "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior."
 )
@@ -52,37 +51,39 @@ def backward(self: Tensor, gradient: Any = None, retain_graph: bool | None = Non
     Raises:
         RuntimeError: not on the tape, not a scalar, a freed graph, a saved tensor that was changed; torch's texts.
     """
-    backward_of(self, gradient, retain_graph, create_graph, inputs)
+    backward_of(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
-def backward_of(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None,
-                grad_variables: Any = None) -> None:  # fmt: skip
-    """``torch.autograd.backward``: like `backward`, for one tensor or a sequence of them.
+def backward_of(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
+                grad_variables: Any = None, inputs: Any = None) -> None:  # fmt: skip
+    """``torch.autograd.backward``: like `backward`, for one tensor (or gradient edge) or a sequence of them.
 
     Args:
         tensors: where to start, the roots.
         grad_tensors: a gradient for each of them (None for scalars); ``grad_variables`` is its old name.
+        inputs: tensors, edges or a dict of tensors: accumulate only into these.
 
     Raises:
         RuntimeError: ``inputs`` is empty, another number of gradients than of tensors; what `backward` raises.
     """
-    tensors = (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
-    grad_tensors = grad_variables if grad_tensors is None else grad_tensors
-    given = _as_tuple(grad_tensors, len(tensors))
-    if inputs is not None:
-        inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
-        if not inputs:
-            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    roots = _roots(tensors, given, create_graph)
-    run_backward(roots, keep=create_graph if retain_graph is None else retain_graph, create_graph=create_graph, inputs=inputs, accumulate=True)
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`.")
+        grad_tensors = grad_variables
+    targets = None if inputs is None else _inputs(inputs, "backward")
+    roots = _as_tuple(tensors)
+    edges = _roots(roots, _gradients(grad_tensors, len(roots)), create_graph)
+    run_backward(edges, keep=create_graph if retain_graph is None else retain_graph, create_graph=create_graph, inputs=targets, accumulates=True)
 
 
 def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
-         only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False, materialize_grads: bool = False) -> tuple:  # fmt: skip
+         only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False, materialize_grads: bool = False) -> Any:  # fmt: skip
     """The gradients of the outputs with respect to the inputs, returned rather than accumulated.
 
     Args:
-        outputs, inputs: a tensor or a sequence of tensors.
+        outputs: a tensor or gradient edge, or a sequence of them.
+        inputs: the same, or a dict of tensors (the gradients come as a dict then).
         grad_outputs: a gradient for each output (None for scalars).
         allow_unused: an input that does not take part gives None rather than an error.
         is_grads_batched: the first dimension of each gradient counts separate vectors.
@@ -92,46 +93,52 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
         RuntimeError: an input is unused or off the tape; what `backward` raises.
         ValueError: contradicting arguments.
     """
-    outputs = (outputs,) if isinstance(outputs, Tensor) else tuple(outputs)
-    inputs = (inputs,) if _is_single(inputs) else tuple(inputs)
-    if allow_unused is None:
-        allow_unused = materialize_grads
-    elif materialize_grads and not allow_unused:
-        raise ValueError(
-            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+    if materialize_grads and allow_unused is False:
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+    allow_unused = materialize_grads if allow_unused is None else allow_unused
+    roots, targets = _as_tuple(outputs), _inputs(inputs, "grad")
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts of the graph, please "
+            "use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
         )
     keep = create_graph if retain_graph is None else retain_graph
-    given = _as_tuple(grad_outputs, len(outputs))
+    given = _gradients(grad_outputs, len(roots))
     if is_grads_batched:
-        return _batched(outputs, inputs, given, keep, create_graph, allow_unused, materialize_grads)
-    for x in inputs:
-        if isinstance(x, Tensor) and x._current_edge() is None:
-            raise RuntimeError("One of the differentiated Tensors does not require grad")
-    roots = _roots(outputs, given, create_graph)
-    found = run_backward(roots, keep=keep, create_graph=create_graph, inputs=inputs, accumulate=False)
-    if any(g is None for g in found) and not allow_unused:
+        found = _batched(roots, targets, given, keep, create_graph, allow_unused)
+    else:
+        found = run_backward(_roots(roots, given, create_graph), keep=keep, create_graph=create_graph, inputs=targets, accumulates=False)
+    if not allow_unused and any(g is None for g in found):
         raise RuntimeError(_UNUSED)
     if materialize_grads:
-        found = tuple([_zeros_like(x) if g is None else g for g, x in zip(found, inputs, strict=True)])
+        if any(g is None and isinstance(x, GradientEdge) for g, x in zip(found, targets, strict=True)):
+            raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+        found = tuple([lookup("zeros_like")(x, requires_grad=create_graph) if g is None else g for g, x in zip(found, targets, strict=True)])
+    return dict(zip(inputs, found, strict=True)) if type(inputs) is dict else found
+
+
+def _as_tuple(tensors: Any) -> tuple[Any, ...]:
+    return (tensors,) if isinstance(tensors, (Tensor, GradientEdge)) else tuple(tensors)
+
+
+def _inputs(inputs: Any, function: str) -> tuple[Any, ...]:
+    """What gradients are asked for.
+
+    Raises:
+        TypeError, RuntimeError: it is a mapping other than a dict, or empty; torch's texts.
+    """
+    if isinstance(inputs, Mapping) and type(inputs) is not dict:
+        raise TypeError(f"`inputs` argument to `{function}()` must be a dict, not {type(inputs).__name__}. Other Mapping types are not supported.")
+    found = tuple(inputs.values()) if isinstance(inputs, dict) else _as_tuple(inputs)
+    if not found:
+        raise RuntimeError(f"`inputs` argument to `{function}()` cannot be empty.")
     return found
 
 
-def _is_single(inputs: Any) -> bool:
-    return isinstance(inputs, Tensor) or (isinstance(inputs, tuple) and hasattr(inputs, "node"))
-
-
-def _batched(outputs: tuple, inputs: tuple, given: tuple, keep: bool, create_graph: bool, allow_unused: bool, materialize: bool) -> tuple:
-    """One backward pass for each vector; stacked."""
-    count = next(g.shape[0] for g in given if g is not None)
-    rows = []
-    for k in range(count):
-        row = tuple([None if g is None else g[k] for g in given])
-        rows.append(grad(outputs, inputs, row, keep or k + 1 < count, create_graph, True, allow_unused, False, materialize))
-    stack = lookup("stack")
-    return tuple([None if column[0] is None else stack(list(column)) for column in zip(*rows)])
-
-
-def _as_tuple(grads: Any, count: int) -> tuple:
+def _gradients(grads: Any, count: int) -> tuple[Any, ...]:
+    """One gradient or None for each root."""
     if grads is None:
         return (None,) * count
     found = (grads,) if isinstance(grads, Tensor) else tuple(grads)
@@ -140,8 +147,24 @@ def _as_tuple(grads: Any, count: int) -> tuple:
     return found
 
 
-def _zeros_like(x: Any) -> Tensor:
-    return lookup("zeros_like")(x)
+def _batched(outputs: tuple, inputs: tuple, given: tuple, keep: bool, create_graph: bool, allow_unused: bool) -> tuple:
+    """One backward pass for each vector; stacked."""
+    for number, (output, gradients) in enumerate(zip(outputs, given, strict=True)):
+        if gradients is not None and isinstance(output, GradientEdge):
+            raise RuntimeError("Batched grads are not supported with GradientEdge")
+        if gradients is not None and gradients.shape[1:] != output.shape:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of the "
+                "remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: "
+                f"grad_output[{number}] has a shape of {gradients.shape[1:]} and output[{number}] has a shape of {output.shape}. If you only want "
+                "some tensors in `grad_output` to be considered batched, consider using vmap."
+            )
+    count = next(g.shape[0] for g in given if g is not None)
+    rows = []
+    for k in range(count):
+        roots = _roots(outputs, tuple([None if g is None else g[k] for g in given]), create_graph)
+        rows.append(run_backward(roots, keep=keep or k + 1 < count, create_graph=create_graph, inputs=inputs, accumulates=False))
+    return tuple([None if column[0] is None else lookup("stack")(list(column)) for column in zip(*rows)])
 
 
 @functools.lru_cache(maxsize=256)
@@ -150,325 +173,363 @@ def _ones(aval: Aval) -> Any:
         return jax.device_put(np.ones(aval.size, aval.dtype.numpy), jax_device(aval.device))
 
 
-def _ones_like(value: Value) -> Value:
+def _ones_like(aval: Aval) -> Value:
     """The gradient that backward starts from; its array is sent to the device once."""
-    return constant(np.ones(value.aval.size, value.aval.dtype.numpy) if value.aval.is_meta else _ones(value.aval), value.aval)
+    return constant(np.ones(aval.size, aval.dtype.numpy) if aval.is_meta else _ones(aval), aval)
 
 
-def _roots(tensors: Sequence[Tensor], grads: tuple, create_graph: bool) -> list[tuple[Edge, Any]]:
+def _roots(tensors: Sequence[Any], grads: tuple, create_graph: bool) -> list[tuple[Edge, Any]]:
     """(edge, gradient) of each tensor that backward starts from.
 
     Raises:
         RuntimeError: no graph, not a scalar, a gradient of another shape; torch's texts.
+        TypeError: a gradient is no tensor.
     """
     roots: list[tuple[Edge, Any]] = []
     for number, (tensor, given) in enumerate(zip(tensors, grads, strict=True)):
-        if isinstance(tensor, tuple):  # a GradientEdge
-            edge: Edge | None = (tensor[0], tensor[1])
+        if isinstance(tensor, GradientEdge):
+            edge: Edge | None = (tensor.node, tensor.output_nr)
+            aval = tensor.node.output_aval(tensor.output_nr)
         else:
             edge = tensor._current_edge()
+            aval = tensor._aval()
+        if given is not None:
+            gradient = _given_gradient(number, given, aval)
+        elif edge is not None:
+            if aval.numel != 1:
+                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            if not aval.dtype.is_floating_point:
+                raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {aval.dtype}")
+            gradient = make_tensor(_ones_like(aval))
         if edge is None:
             raise RuntimeError(_NO_GRAPH.format(number=number))
-        if given is None:
-            value = tensor._content()
-            if value.aval.numel != 1:
-                raise RuntimeError("grad can be implicitly created only for scalar outputs")
-            if not value.aval.dtype.is_floating_point:
-                raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {value.aval.dtype}")
-            ones = _ones_like(value)
-            roots.append((edge, make_tensor(ones) if create_graph else ones))
-            continue
-        if not isinstance(given, Tensor):
-            raise TypeError(f"gradients can be either Tensors or None, but got {type(given).__name__}")
-        shape = edge[0].output_aval(edge[1]).size if isinstance(tensor, tuple) else tensor.shape
-        if given.shape != shape:
-            raise RuntimeError(
-                f"Mismatch in shape: grad_output[{number}] has a shape of {given.shape} and output[{number}] has a shape of {shape}."
-            )
-        if not isinstance(tensor, tuple) and given.is_complex() != tensor.is_complex():
-            raise RuntimeError(
-                f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: grad_output[{number}] "
-                f"has a dtype of {given.dtype} and output[{number}] has a dtype of {tensor.dtype}."
-            )
-        if create_graph:
-            roots.append((edge, given))
-        else:
-            roots.append((edge, given._content()))
+        roots.append((edge, gradient if create_graph else gradient._content()))
     return roots
 
 
+def _given_gradient(number: int, given: Any, aval: Aval) -> Tensor:
+    """A gradient that a user passed for a root, in the root's dtype."""
+    if not isinstance(given, Tensor):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(given).__name__}")
+    if given.shape != aval.size:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{number}] has a shape of {given.shape} and output[{number}] has a shape of {aval.size}."
+        )
+    if given.is_complex() != aval.dtype.is_complex:
+        raise RuntimeError(
+            f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: grad_output[{number}] "
+            f"has a dtype of {given.dtype} and output[{number}] has a dtype of {aval.dtype}."
+        )
+    return given if given.dtype is aval.dtype else given.to(aval.dtype)
+
+
 # ---------------------------------------------------------------------------------------------------------------- the loop
-def run_backward(roots: list[tuple[Edge, Any]], *, keep: bool, create_graph: bool, inputs: Any, accumulate: bool) -> tuple:
+def run_backward(roots: list[tuple[Edge, Any]], *, keep: bool, create_graph: bool, inputs: tuple[Any, ...] | None, accumulates: bool) -> tuple:
     """Replay the tape from the roots, newest node first.
 
     Args:
         roots: where to start, and with which gradients (values, or tensors with ``create_graph``).
+        keep: leave what the nodes saved in place, for another pass.
         inputs: None, or the tensors whose gradients are wanted: only the nodes that lead to them run.
-        accumulate: add the inputs' gradients to their ``.grad`` (else return them).
+        accumulates: add the inputs' gradients to their ``.grad`` (else return them).
 
     Returns:
         the gradients of the inputs (None where none arrived); empty when they are accumulated.
     """
+    edges = [] if inputs is None else _input_edges(inputs, accumulates)
+    nodes, awaited = _reachable(roots)
+    wanted: dict[Node, list[int]] = {}
+    if inputs is not None:
+        nodes, awaited, wanted = _narrowed(nodes, roots, edges, accumulates)
     state = thread.state
     previous = state.grad_enabled
     state.grad_enabled = create_graph
+    run = Pass(nodes, awaited, wanted, keep, create_graph)
+    running.tasks.append(Task(nodes, awaited, inputs is None, not accumulates))
     try:
-        wanted = _wanted(inputs)
-        pending, awaited = _pending(roots, wanted)
-        arrived: dict[Node, list[Any]] = {}
-        queue: list[tuple[int, int, Node]] = []
-        for edge, gradient in roots:
-            if edge[0] in pending:
-                _arrive(arrived, queue, awaited, edge, gradient, create_graph)
-        captured: dict[Edge, Any] = {}
-        while queue:
-            node = heapq.heappop(queue)[2]
-            grads = arrived.pop(node)
-            if node.hooks is not None:
-                grads = _before(node, grads)
-            for number in wanted.get(node, ()):
-                captured[node, number] = grads[number]
-            if not pending[node]:
-                continue
-            if type(node) is AccumulateGrad:
-                _accumulate(node, grads[0], create_graph)
-                continue
-            results = _run_node(node, grads, keep, create_graph)
-            for target, gradient in zip(node.edges, results):
-                if target is not None and target[0] in pending:
-                    _arrive(arrived, queue, awaited, target, gradient, create_graph)
-        return _deliver(inputs, captured, accumulate, create_graph)
+        run.all(roots)
     finally:
+        running.tasks.pop()
         state.grad_enabled = previous
+    if accumulates:
+        if create_graph:
+            warn_of_cycle()
+        return ()
+    return tuple([run.captured.get(edge) for edge in edges])
 
 
-def _wanted(inputs: Any) -> dict[Node, list[int]]:
-    """The results of nodes whose gradients are to be captured."""
-    wanted: dict[Node, list[int]] = {}
-    for x in inputs or ():
-        edge = (x[0], x[1]) if isinstance(x, tuple) else x._current_edge()
+def _input_edges(inputs: tuple[Any, ...], accumulates: bool) -> list[Edge]:
+    """Where on the tape the inputs stand.
+
+    Raises:
+        RuntimeError: one does not require a gradient.
+    """
+    edges = []
+    for x in inputs:
+        edge = (x.node, x.output_nr) if isinstance(x, GradientEdge) else x._current_edge()
         if edge is None:
-            raise RuntimeError("One of the differentiated Tensors does not require grad")
-        wanted.setdefault(edge[0], []).append(edge[1])
-    return wanted
+            raise RuntimeError(_NO_GRADIENT)
+        if accumulates and not isinstance(x, GradientEdge):
+            x.retain_grad()
+        edges.append(edge)
+    return edges
 
 
-def _pending(roots: list[tuple[Edge, Any]], wanted: dict[Node, list[int]]) -> tuple[dict[Node, bool], dict[Node, int]]:
-    """The nodes that gradients may arrive at, and whether each is to be run; and how many gradients each leaf waits for.
+def _reachable(roots: list[tuple[Edge, Any]]) -> tuple[dict[Node, bool], dict[Node, int]]:
+    """All nodes that gradients may arrive at, leaves apart (node -> it runs), and how many gradients each leaf waits for.
 
-    Without inputs that is everything reachable.  With inputs a node runs if it leads to one of them.  No recursion: graphs are deep.
+    No recursion: graphs are deep.
     """
-    reachable: dict[Node, bool] = {}
+    nodes: dict[Node, bool] = {}
     awaited: dict[Node, int] = {}
-    stack = []
-    for (node, _), _gradient in roots:
-        stack.append(node)
-        if type(node) is AccumulateGrad:
-            awaited[node] = awaited.get(node, 0) + 1
+    stack: list[Sequence[Edge | None]] = [[edge for edge, _ in roots]]
     while stack:
-        node = stack.pop()
-        if node not in reachable:
-            reachable[node] = not wanted
-            for edge in node.edges:
-                if edge is not None:
-                    following = edge[0]
-                    if type(following) is AccumulateGrad:
-                        awaited[following] = awaited.get(following, 0) + 1
-                    if following not in reachable:
-                        stack.append(following)
-    if not wanted:
-        return reachable, awaited
-    for node in sorted(reachable, key=_number):  # what a node's edges lead to comes before it
-        reachable[node] = any(e is not None and (e[0] in wanted or reachable.get(e[0], False)) for e in node.edges)
-    pending = {node: runs for node, runs in reachable.items() if runs or node in wanted}
-    for leaf in awaited:  # only nodes that run hand gradients on
-        awaited[leaf] = sum(edge[0] is leaf for edge, _ in roots)
-    for node, runs in pending.items():
-        for edge in node.edges if runs else ():
-            if edge is not None and edge[0] in awaited:
-                awaited[edge[0]] += 1
-    return pending, awaited
+        for edge in stack.pop():
+            if edge is not None:
+                node = edge[0]
+                if node in nodes:
+                    continue
+                if type(node) is AccumulateGrad:
+                    awaited[node] = awaited.get(node, 0) + 1
+                else:
+                    nodes[node] = True
+                    stack.append(node.edges)
+    return nodes, awaited
 
 
-def _number(node: Node) -> int:
-    return node.number if type(node) is not AccumulateGrad else -1
+def _narrowed(reachable: dict[Node, bool], roots: list[tuple[Edge, Any]], edges: list[Edge], accumulates: bool) -> tuple[dict, dict, dict]:
+    """What remains of the reachable nodes when only some gradients are asked for.
 
-
-def _arrive(arrived: dict[Node, list[Any]], queue: list, awaited: dict[Node, int], edge: Edge, gradient: Any, create_graph: bool) -> None:
-    """Add a gradient (None: it is zero) to what has arrived at a node's result.
-
-    A node is queued with the first one, since everything newer runs before it; a leaf, which has no place in that order, with the last.
+    Returns:
+        node -> whether it runs (else its gradient is captured only); leaf -> how many gradients it waits for; node -> its captured results.
     """
-    node, number = edge
-    slots = arrived.get(node)
-    if type(node) is AccumulateGrad:
-        awaited[node] -= 1
-        if gradient is not None:
-            earlier = slots[0] if slots is not None else None
-            arrived[node] = slots = [gradient if earlier is None else _sum(earlier, gradient, create_graph)]
-        if awaited[node] == 0 and slots is not None:
-            heapq.heappush(queue, (-node.number, id(node), node))
-        return
-    if gradient is None:
-        return
-    if slots is None:
-        slots = arrived[node] = [None] * node.output_count()
-        heapq.heappush(queue, (-node.number, id(node), node))
-    earlier = slots[number]
-    slots[number] = gradient if earlier is None else _sum(earlier, gradient, create_graph)
+    asked: dict[Node, list[int]] = {}
+    for node, number in edges:
+        asked.setdefault(node, []).append(number)
+    nodes: dict[Node, bool] = {}
+    for node in sorted(reachable, key=_NUMBER):  # what a node's edges lead to comes before it
+        runs = any(e is not None and (e[0] in asked or nodes.get(e[0], False)) for e in node.edges)
+        if runs or node in asked:
+            nodes[node] = runs or accumulates
+    awaited: dict[Node, int] = {}
+    for edge in [*[edge for edge, _ in roots], *[edge for node, runs in nodes.items() if runs for edge in node.edges]]:
+        if edge is not None and type(edge[0]) is AccumulateGrad and edge[0] in asked:
+            awaited[edge[0]] = awaited.get(edge[0], 0) + 1
+    return nodes, awaited, {} if accumulates else asked
 
 
-def _sum(a: Any, b: Any, create_graph: bool) -> Any:
-    if create_graph:
-        return a + b
-    return record(_ADD, (a, b))[0]
+_NUMBER = attrgetter("number")
 
 
-_ADD = Differentiable("add", lambda a, b: a + b)
-
-
-def _run_node(node: Node, grads: list[Any], keep: bool, create_graph: bool) -> Sequence[Any]:
-    """Run one node's derivative: a gradient (or None) for each of its edges.
+class Pass:
+    """One pass over the tape.
 
     Args:
-        keep: leave what the node saved in place, for another pass.
+        nodes: the nodes that gradients may arrive at, leaves apart, and whether each runs.
+        awaited: how many gradients each leaf still waits for.
+        wanted: the results of nodes whose gradients are captured.
+
+    Attributes:
+        captured: (node, number of its result) -> gradient, a tensor.
+        arrived: node -> the gradients that have arrived for its results so far: tensors with ``create_graph``, else values.
+        watch: looks for NaN, in anomaly mode.
     """
-    run = getattr(type(node), "run", None)
-    if run is not None:
-        results = run(node, [g if g is None or create_graph else make_tensor(g) for g in grads], create_graph, keep)
-        results = [r if r is None or create_graph else r._content() for r in results]
-    else:
-        results = _run_rule(node, grads, create_graph)
-        if not keep and node.saved:
-            node.saved = None
-    if node.hooks is not None and node.hooks.post:
-        results = _after(node, results, grads, create_graph)
-    return results
+
+    __slots__ = ("nodes", "awaited", "wanted", "keep", "create_graph", "captured", "arrived", "watch")
+
+    def __init__(self, nodes: dict[Node, bool], awaited: dict[Node, int], wanted: dict[Node, list[int]], keep: bool, create_graph: bool) -> None:
+        self.nodes = nodes
+        self.awaited = awaited
+        self.wanted = wanted
+        self.keep = keep
+        self.create_graph = create_graph
+        self.captured: dict[Edge, Tensor] = {}
+        self.arrived: dict[Node, list[Any]] = {}
+        self.watch = NanWatch() if thread.state.anomaly else None
+
+    def all(self, roots: list[tuple[Edge, Any]]) -> None:
+        """Run the nodes, the newest first, and each leaf as soon as all its gradients are there."""
+        keep, arrived = self.keep, self.arrived
+        is_plain = not self.wanted and not self.create_graph and self.watch is None
+        for edge, gradient in roots:
+            self.deliver((edge,), (gradient,))
+        for node in sorted(self.nodes, key=_NUMBER, reverse=True):
+            grads = arrived.pop(node, None)
+            backward = node.backward
+            if grads is None or backward is None or node.hooks is not None or not is_plain:
+                results = self.run_node(node, grads)
+                if results is None:
+                    continue
+            else:  # what `_run_rule` does, written out for most nodes
+                saved = node.saved
+                if saved is None:
+                    raise RuntimeError(FREED)
+                for value in saved:
+                    origin = value.origin
+                    if origin is not None and origin[0].tracked != origin[1]:
+                        saved = _unpacked(node, grads)
+                        break
+                if len(grads) == 1:
+                    instruction = backward.single or backward.instruction((True,))
+                else:
+                    instruction = backward.instruction(tuple([g is not None for g in grads]))
+                    grads = [g for g in grads if g is not None]
+                scalars = node.scalars
+                if scalars is None:
+                    results = record(instruction, (*saved, *grads))
+                else:
+                    results = record(instruction, (*saved, *grads), *scalars)
+                if saved and not keep:
+                    node.saved = None
+                if len(results) != len(node.edges):
+                    results = _at_edges(node, results)
+            self.deliver(node.edges, results)
+        if self.watch is not None:
+            self.watch.settle()
+
+    def deliver(self, edges: Sequence[Edge | None], gradients: Sequence[Any]) -> None:
+        """Add gradients (None: it is zero) to what has arrived where the edges lead."""
+        nodes, arrived, awaited = self.nodes, self.arrived, self.awaited
+        for edge, gradient in zip(edges, gradients):
+            if edge is None:
+                continue
+            node, number = edge
+            if gradient is not None:
+                slots = arrived.get(node)
+                if slots is not None:
+                    earlier = slots[number]
+                    slots[number] = gradient if earlier is None else self.sum(earlier, gradient)
+                elif node in nodes:
+                    slots = arrived[node] = [None] * node.output_count()
+                    slots[number] = gradient
+                elif node in awaited:
+                    arrived[node] = [gradient]
+            if type(node) is AccumulateGrad and node in awaited:
+                awaited[node] -= 1
+                if not awaited[node]:
+                    self.run_leaf(node, arrived.pop(node) if node in arrived else [None])
+
+    def sum(self, a: Any, b: Any) -> Any:
+        """The sum of two gradients."""
+        return a + b if self.create_graph else record(ADD, (a, b))[0]
+
+    def run_leaf(self, leaf: AccumulateGrad, grads: list[Any]) -> None:
+        """Put a leaf's gradient where it belongs."""
+        hooks = leaf.hooks
+        if self.watch is not None:
+            self.watch.settle()
+        if hooks is not None:
+            self.enter(leaf, grads)
+            grads = run_tensor_hooks(leaf, grads, self.create_graph)
+        if self.wanted:
+            self.capture(leaf, grads)
+            return
+        if hooks is not None:
+            grads = run_pre_hooks(leaf, grads, self.create_graph)
+        if grads[0] is not None:
+            accumulate(leaf, grads[0], self.create_graph)
+        if hooks is not None and hooks.post:
+            run_post_hooks(leaf, (), grads, self.create_graph)
+
+    def run_node(self, node: Node, grads: list[Any] | None) -> Sequence[Any] | None:
+        """Run any node: a gradient (or None) for each of its edges; None when it does not run."""
+        if grads is None:  # nothing but missing gradients; they pass through all nodes but those of Python code
+            if node.hooks is None and node.backward is not None and not self.wanted:
+                return [None] * len(node.edges)
+            grads = [None] * node.output_count()
+        self.enter(node, grads)
+        runs = self.nodes[node]
+        if runs and node in self.wanted:
+            self.capture(node, grads)
+        if node.hooks is not None:
+            self.settle()
+            grads = run_tensor_hooks(node, grads, self.create_graph)
+        if not runs:
+            self.capture(node, grads)
+            return None
+        if node.hooks is not None:
+            grads = run_pre_hooks(node, grads, self.create_graph)
+            self.enter(node, grads)
+        try:
+            results = self.differentiated(node, grads)
+            if node.hooks is not None and node.hooks.post:
+                results = run_post_hooks(node, results, grads, self.create_graph)
+        except Exception:
+            if self.watch is not None:
+                report(node)
+            raise
+        if self.watch is not None:
+            self.watch.look_at(node, results)
+        return results
+
+    def differentiated(self, node: Node, grads: list[Any]) -> Sequence[Any]:
+        """What the node's derivative gives: its rule, or Python code."""
+        if isinstance(node, CustomNode):
+            self.settle()
+            tensors = as_tensors(grads)
+            running.tasks[-1].grads = tensors
+            results = node.run(tensors, self.create_graph, self.keep)
+            return results if self.create_graph else [None if r is None else r._content() for r in results]
+        if all(g is None for g in grads):
+            return [None] * len(node.edges)
+        return _run_rule(node, grads, self.keep, self.create_graph)
+
+    def enter(self, node: Node, grads: list[Any]) -> None:
+        """Let tools know which node runs."""
+        task = running.tasks[-1]
+        task.node, task.grads = node, grads
+
+    def settle(self) -> None:
+        """Make sure that no NaN was computed so far, before anybody else's code runs."""
+        if self.watch is not None:
+            self.watch.settle()
+
+    def capture(self, node: Node, grads: list[Any]) -> None:
+        """Keep the gradients that were asked for."""
+        for number in self.wanted.get(node, ()):
+            gradient = grads[number]
+            if gradient is not None:
+                self.captured[node, number] = gradient if isinstance(gradient, Tensor) else make_tensor(gradient)
 
 
-def _run_rule(node: Node, grads: list[Any], create_graph: bool) -> Sequence[Any]:
+def _unpacked(node: Node, grads: list[Any]) -> tuple[Value, ...]:
+    """The saved values, where hooks may have packed them."""
+    task = running.tasks[-1]
+    task.node, task.grads = node, grads
+    return unpack_saved(node)
+
+
+def _run_rule(node: Node, grads: list[Any], keep: bool, create_graph: bool) -> Sequence[Any]:
+    """Record a node's rule: a gradient for each of its edges that needs one.
+
+    Raises:
+        RuntimeError: what it saved is gone, or was modified.
+    """
     backward = node.backward
-    saved = node.saved
-    if saved is None:
-        raise RuntimeError(_FREED)
-    for value in saved:
-        if value.origin is not None:
-            unpack_value(node, value)
-    if len(grads) == 1:
-        instruction = backward.instructions.get((True,)) or backward.instruction((True,))
-        present = grads
-    else:
-        there = tuple([g is not None for g in grads])
-        instruction = backward.instruction(there)
-        present = [g for g in grads if g is not None]
+    saved = unpack_saved(node)
+    instruction = backward.instruction(tuple([g is not None for g in grads]))
+    present = [g for g in grads if g is not None]
     floats, ints = node.scalars or ((), ())
     if create_graph:
-        found: Sequence[Any] = apply(instruction, [*_saved_tensors(node), *present], floats, ints)
+        results: Sequence[Any] = apply(instruction, [*_on_tape(node, saved), *present], floats, ints)
     else:
-        found = record(instruction, (*saved, *present), floats, ints)
-    if len(found) == len(node.edges):
-        return found
-    results: list[Any] = [None] * len(node.edges)
-    for position, gradient in zip(backward.needed_positions, found, strict=True):
-        results[position] = gradient
-    return results
+        results = record(instruction, (*saved, *present), floats, ints)
+    if saved and not keep:
+        node.saved = None
+    return results if len(results) == len(node.edges) else _at_edges(node, results)
 
 
-def _saved_tensors(node: Node) -> list[Tensor]:
+def _at_edges(node: Node, results: Sequence[Any]) -> list[Any]:
+    """The gradients that were needed, one entry for each edge."""
+    found: list[Any] = [None] * len(node.edges)
+    for position, gradient in zip(node.backward.needed_positions, results, strict=True):
+        found[position] = gradient
+    return found
+
+
+def _on_tape(node: Node, saved: Sequence[Value]) -> list[Tensor]:
     """The saved values as tensors in their places on the tape, for derivatives of the derivative."""
-    assert node.saved is not None
     backward = node.backward
     edges: list[Edge | None] = [node.edges[k] for k in backward.saved_inputs]
     edges += [(node, k) if backward.outputs[k].differentiable else None for k in backward.saved_outputs]
-    return [make_tensor(value, edge) for value, edge in zip(node.saved, edges, strict=True)]
-
-
-# ---------------------------------------------------------------------------------------------------------------- leaves and hooks
-def _accumulate(node: AccumulateGrad, gradient: Any, create_graph: bool) -> None:
-    """Add to a leaf's ``.grad``: in place as torch does, unless the backward pass itself is recorded."""
-    leaf = node.leaf()
-    if leaf is None or gradient is None:
-        return
-    try:
-        earlier = leaf._grad
-    except AttributeError:
-        earlier = None
-    if earlier is None:
-        leaf._grad = gradient if create_graph else make_tensor(gradient)
-    elif create_graph:
-        leaf._grad = earlier + gradient
-    else:
-        write_into(earlier, record(_ADD, (earlier._content(), gradient))[0])
-    if node.post_accumulate:
-        for hook in list(node.post_accumulate.values()):
-            hook(leaf)
-
-
-def _before(node: Node, grads: list[Any]) -> list[Any]:
-    """The hooks on the gradients that arrived at a node: tensors' own, then the node's, then ``retain_grad``."""
-    hooks = node.hooks
-    assert hooks is not None
-    as_tensors = [g if g is None or isinstance(g, Tensor) else make_tensor(g) for g in grads]
-    for number, own in hooks.tensor.items():
-        for hook in list(own.values()):
-            gradient = as_tensors[number]
-            if gradient is None:
-                break
-            changed = hook(gradient)
-            if changed is not None:
-                as_tensors[number] = _checked(changed, gradient)
-    for hook in list(hooks.pre.values()):
-        changed = hook(tuple(as_tensors))
-        if changed is not None:
-            as_tensors = [changed] if isinstance(changed, Tensor) else list(changed)
-    for number, keep in hooks.retain.items():
-        if as_tensors[number] is not None:
-            keep(as_tensors[number])
-    return [
-        before if after is before or after is None else (after if isinstance(before, Tensor) else after._content())
-        for before, after in zip(grads, as_tensors, strict=True)
-    ]
-
-
-def _checked(changed: Any, original: Tensor) -> Tensor:
-    if not isinstance(changed, Tensor):
-        raise TypeError(f"expected Variable, but hook returned '{type(changed).__name__}'")
-    if changed.shape != original.shape:
-        raise RuntimeError("hook '<unknown>' has changed the size of value")
-    if changed.dtype is not original.dtype:
-        raise RuntimeError(f"hook '<unknown>' has changed the type of value (was {original.dtype} got {changed.dtype})")
-    return changed
-
-
-def _after(node: Node, results: Sequence[Any], grads: list[Any], create_graph: bool) -> Sequence[Any]:
-    assert node.hooks is not None
-
-    def tensors(values: Sequence[Any]) -> tuple[Any, ...]:
-        return tuple([v if v is None or isinstance(v, Tensor) else make_tensor(v) for v in values])
-
-    inputs = tensors(results)
-    for hook in list(node.hooks.post.values()):
-        changed = hook(inputs, tensors(grads))
-        if changed is not None:
-            inputs = (changed,) if isinstance(changed, Tensor) else tuple(changed)
-    return [i if i is None or create_graph else i._content() for i in inputs]
-
-
-def _deliver(inputs: Any, captured: dict[Edge, Any], accumulate: bool, create_graph: bool) -> tuple:
-    """Hand over the gradients of the inputs that were asked for."""
-    if inputs is None:
-        return ()
-    found = []
-    for x in inputs:
-        edge = (x[0], x[1]) if isinstance(x, tuple) else x._current_edge()
-        gradient = captured.get(edge)
-        if accumulate and gradient is not None:
-            if type(edge[0]) is AccumulateGrad:
-                _accumulate(edge[0], gradient, create_graph)
-            else:
-                earlier = getattr(x, "_grad", None)
-                new = gradient if create_graph else make_tensor(gradient)
-                x._grad = new if earlier is None else earlier + new
-        found.append(None if gradient is None else gradient if isinstance(gradient, Tensor) else make_tensor(gradient))
-    return tuple(found)
-
+    return [make_tensor(value, edge) for value, edge in zip(saved, edges, strict=True)]

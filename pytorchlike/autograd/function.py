@@ -9,15 +9,14 @@ from typing import Any
 from ..core.state import thread
 from ..graph.value import Aval, Value
 from ..tensors.mutation import write_into
-from ..tensors.tape import Edge, Node, next_number
+from ..tensors.tape import FREED, CustomNode, Edge, announce, next_number, unpack_value
 from ..tensors.tensor import Tensor, alias_of, make_tensor
-from .engine import _FREED, unpack_value
 from .grad_mode import no_grad, set_grad_enabled
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]
 
 
-class FunctionNode(Node):
+class FunctionNode(CustomNode):
     """The tape's node of a `Function`; it is also the ``ctx`` that forward and backward share."""
 
     __slots__ = ()
@@ -65,7 +64,7 @@ class FunctionNode(Node):
             RuntimeError: it was freed, or a saved tensor was changed in place.
         """
         if self._saved is None:
-            raise RuntimeError(_FREED)
+            raise RuntimeError(FREED)
         found = []
         for kind, value, edge in self._saved:
             if kind == "tensor":
@@ -197,6 +196,7 @@ class Function(metaclass=_FunctionMeta):
             return output
         node.edges = edges
         node.number = next_number()
+        announce(node)
         node._input_avals = [None if x is None else x._aval() for x in inputs]
         results = _connect_outputs(node, inputs, outputs)
         _save(node, inputs, edges, results)

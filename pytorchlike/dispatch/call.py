@@ -43,7 +43,10 @@ def apply(instruction: Any, tensors: Sequence[Tensor], floats: tuple[float, ...]
     node = tape(instruction, edges, values, results, floats, ints)
     if node is None:
         return tuple([make_tensor(r) for r in results])
-    return tuple([make_tensor(r, (node, k) if r.aval.differentiable else None) for k, r in enumerate(results)])
+    made = tuple([make_tensor(r, (node, k) if r.aval.differentiable else None) for k, r in enumerate(results)])
+    if thread.state.saved_tensor_hooks:
+        overrides.pack_saved(node, tensors, made)
+    return made
 
 
 def _edges(tensors: Sequence[Tensor]) -> tuple[Edge | None, ...] | None:
@@ -59,10 +62,7 @@ def tape(instruction: Any, edges: tuple[Edge | None, ...], inputs: tuple[Value, 
     backward = backward_of(instruction, tuple([e is not None for e in edges]), inputs, outputs)
     if backward is None:
         return None
-    node = connect(backward, edges, inputs, outputs, (floats, ints) if floats or ints else None)
-    if thread.state.saved_tensor_hooks or thread.state.anomaly:
-        overrides.prepare_node(node)
-    return node
+    return connect(backward, edges, inputs, outputs, (floats, ints) if floats or ints else None)
 
 
 _backwards: dict[tuple, Backward | None] = {}
@@ -150,6 +150,8 @@ def general_inplace(operator: Operator, arguments: tuple[Any, ...], table: dict 
         # what the derivative saves of the target is its old value: a copy, since the value itself is void after the write
         old = relayout(values[0], values[0].aval.stride)
         node = tape(call.instruction, edges, (old, *values[1:]), results, floats, ints)
+        if node is not None and thread.state.saved_tensor_hooks:
+            overrides.pack_saved(node, (make_tensor(old, edges[0]), *call.tensors[1:]), (make_tensor(results[0], (node, 0)),))
     write_into(target, results[0], (node, 0) if node is not None else None)
     return target
 

@@ -107,7 +107,9 @@ def rule_backward(operator: Any, instruction: Any, needed: tuple[bool, ...], inp
     layout = instruction.layout
     wanted = sorted({layout.argument_of[k] for k, need in enumerate(needed) if need}, key=layout.order.index)
     if any(name not in operator.rules for name in wanted):
-        return vjp_backward(instruction, needed, inputs, outputs, backward_name(operator.name))
+        found = vjp_backward(instruction, needed, inputs, outputs, backward_name(operator.name))
+        found.described, found.pattern = (instruction, frozenset(layout.order)), _edge_pattern(operator, layout, inputs)
+        return found
     parameters = {name: _parameters(operator.rules[name]) for name in wanted}
     asked = {p for names in parameters.values() for p in names}
     saved_inputs = [k for k, name in enumerate(layout.argument_of) if name in asked]
@@ -137,7 +139,34 @@ def rule_backward(operator: Any, instruction: Any, needed: tuple[bool, ...], inp
 
         return Differentiable(f"{operator.name}_backward", rules, instruction.float_count, instruction.int_count)
 
-    return Backward(backward_name(operator.name), saved_inputs, saved_outputs, needed, inputs, outputs, build)
+    made = Backward(backward_name(operator.name), saved_inputs, saved_outputs, needed, inputs, outputs, build)
+    made.described, made.pattern = (instruction, frozenset(asked)), _edge_pattern(operator, layout, inputs)
+    return made
+
+
+#: Operators for which torch has an overload that takes a number, where others make a tensor of it.
+_TAKE_NUMBERS = frozenset({"fmod", "pow", "remainder", "rsub"})
+
+
+def _edge_pattern(operator: Any, layout: Any, inputs: tuple[Aval, ...]) -> tuple[int | None, ...] | None:
+    """See `Backward.pattern`: torch counts numbers and missing tensors in the place of tensors, but not tensors that never have a gradient."""
+    pattern: list[int | None] = []
+    position = 0
+    for argument, part in zip(operator.schema.arguments, layout.parts, strict=True):
+        if part[0] == "list":
+            for there in part[1]:
+                pattern.append(position if there else None)
+                position += there
+        elif argument.type not in ("Tensor", "Tensor?"):
+            continue
+        elif part[0] != "tensor":
+            if operator.name not in _TAKE_NUMBERS and (not operator.rules or argument.name in operator.rules):
+                pattern.append(None)
+        else:
+            if inputs[position].differentiable or not operator.rules or argument.name in operator.rules:
+                pattern.append(position)
+            position += 1
+    return None if pattern == list(range(len(inputs))) else tuple(pattern)
 
 
 @functools.cache

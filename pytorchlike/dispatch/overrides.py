@@ -21,7 +21,7 @@ from .registry import Composite, Operator, ViewOperator
 from .schema import Schema
 
 __all__ = [
-    "DisableTorchFunction", "DisableTorchFunctionSubclass", "hand_over", "overloaded_arguments", "overridable", "overrides_calls", "prepare_node",
+    "DisableTorchFunction", "DisableTorchFunctionSubclass", "hand_over", "overloaded_arguments", "overridable", "overrides_calls", "pack_saved",
     "take_over", "wanted", "watch_methods",
 ]  # fmt: skip
 
@@ -331,12 +331,7 @@ def watch_methods() -> None:
             setattr(Tensor, name, overridable(member))
 
 
-# ---------------------------------------------------------------------------------------------------------------- new nodes of the tape
-def prepare_node(node: Any) -> None:
-    """Apply what is active around the forward to a new node: hooks on saved values, the forward's stack for anomaly mode."""
-    for prepare in node_preparations:
-        prepare(node)
-
-
-#: Functions of a new node, called while ``saved_tensors_hooks`` or anomaly mode is active (autograd/ registers them).
-node_preparations: list[Any] = []
+# ---------------------------------------------------------------------------------------------------------------- what the tape saves
+def pack_saved(node: Any, tensors: Sequence[Tensor], results: Sequence[Tensor]) -> None:
+    """Hand what a new node saved to the active hooks; autograd/graph.py puts the real one here."""
+    raise NotImplementedError("autograd/graph.py is not imported yet")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 
-__all__ = ["as_text", "user_line"]
+__all__ = ["as_text", "user_line", "user_stack"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -23,6 +24,12 @@ def user_line() -> tuple[str, int] | None:
             return filename, frame.f_lineno
         frame = frame.f_back  # type: ignore[assignment]
     return None
+
+
+def user_stack() -> list[str]:
+    """The stack's frames outside of this package as text, outermost first."""
+    frames = [frame for frame in traceback.extract_stack(sys._getframe(1)) if not frame.filename.startswith(_OURS)]
+    return traceback.StackSummary.from_list(frames).format()
 
 
 def as_text(line: tuple[str, int] | None) -> str:

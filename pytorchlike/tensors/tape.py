@@ -1,7 +1,8 @@
 """The tape's data: nodes, edges and saved values.  What runs it is in ``autograd/``.
 
 A differentiable tensor has an edge ``(node, k)``: it is the node's k-th result.  A leaf's edge leads to its `AccumulateGrad`.
-A node holds values, never tensors, so the tape keeps alive only what the derivative needs.
+A node holds values, never tensors, so the tape keeps alive only what the derivative needs.  Where hooks on saved tensors were active it
+holds `PackedValue`s instead.
 """
 
 from __future__ import annotations
@@ -11,13 +12,22 @@ import itertools
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..core.handle import RemovableHandle, register
 from ..graph.instruction import Instruction
 from ..graph.value import Aval, Value
 
-__all__ = ["AccumulateGrad", "Backward", "Edge", "Node", "NodeHooks", "accumulator", "connect", "next_number", "unpack_value"]
+__all__ = [
+    "FREED", "AccumulateGrad", "Backward", "CustomNode", "Edge", "GradientEdge", "InputMetadata", "Node", "NodeHooks", "PackedValue", "accumulator",
+    "connect", "move_retained", "next_number", "observe_new_nodes", "unpack_saved", "unpack_value",
+]  # fmt: skip
+
+FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved "
+    "intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
+    "backward through the graph a second time or if you need to access saved tensors after calling backward."
+)
 
 #: (node, number of its result)
 Edge = tuple["Node", int]
@@ -36,9 +46,15 @@ class Backward:
         inputs, outputs: avals of the instruction's inputs and outputs.
         build: function of the output gradients that are there (a tuple of bools) -> instruction over (saved inputs, saved outputs,
             gradients that are there, the instruction's floats and ints) that returns the needed gradients in order.
+        single: the instruction of an operator with one result, once it was asked for.
+        described: for the derivative of an operator's call: (the call's instruction, the names that its rules ask for).
+        pattern: where torch counts other edges than there are inputs: for each of its edges the input, or None; see `Node.spread`.
     """
 
-    __slots__ = ("name", "node_class", "saved_inputs", "saved_outputs", "needed", "needed_positions", "inputs", "outputs", "build", "instructions", "pick")
+    __slots__ = (
+        "name", "node_class", "saved_inputs", "saved_outputs", "needed", "needed_positions", "inputs", "outputs", "build", "instructions", "pick",
+        "single", "described", "pattern",
+    )  # fmt: skip
 
     def __init__(self, name: str, saved_inputs: Sequence[int], saved_outputs: Sequence[int], needed: Sequence[bool],
                  inputs: Sequence[Aval], outputs: Sequence[Aval], build: Callable[[tuple[bool, ...]], Instruction]) -> None:  # fmt: skip
@@ -53,12 +69,17 @@ class Backward:
         self.build = build
         self.instructions: dict[tuple[bool, ...], Instruction] = {}
         self.pick = _picker(self.saved_inputs, self.saved_outputs)
+        self.single: Instruction | None = None
+        self.described: tuple[Any, frozenset[str]] | None = None
+        self.pattern: tuple[int | None, ...] | None = None
 
     def instruction(self, present: tuple[bool, ...]) -> Instruction:
         """The instruction for the output gradients that are there."""
         found = self.instructions.get(present)
         if found is None:
             found = self.instructions[present] = self.build(present)
+            if len(present) == 1:
+                self.single = found
         return found
 
 
@@ -69,7 +90,10 @@ def _picker(inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Callable[[Sequ
 
 
 class NodeHooks:
-    """The hooks of one node: on the gradients of its results (by number, before it runs), on its inputs and outputs."""
+    """The hooks of one node: on the gradients of its results (by number), on all of them before it runs, on its inputs after it ran.
+
+    ``retain`` has those that keep a result's gradient: they see what the hooks on that result made of it.
+    """
 
     __slots__ = ("tensor", "retain", "pre", "post")
 
@@ -86,13 +110,14 @@ class Node:
     Attributes:
         backward: the shared description of its derivative.
         edges: for each input of the operator, where its gradient goes (None: nowhere).
-        saved: the saved values; None once they were freed.
+        saved: the saved values (or `PackedValue`s); None once they were freed.
         scalars: the floats and ints the operator was called with.
         number: see `next_number`.
         hooks: None until somebody registers one.
     """
 
-    __slots__ = ("backward", "edges", "saved", "scalars", "number", "hooks", "anomaly", "packed", "__weakref__", "__dict__")
+    __slots__ = ("backward", "edges", "saved", "scalars", "number", "hooks", "__weakref__", "__dict__")
+    __module__ = "torch.autograd.graph"
     backward: Backward
     edges: tuple[Edge | None, ...]
     saved: tuple[Value, ...] | None
@@ -104,10 +129,31 @@ class Node:
         """torch's name of the operator's derivative."""
         return self.backward.name
 
+    def spread(self, values: Sequence[Any]) -> list[Any]:
+        """One entry for each edge as one for each argument that torch counts: numbers and missing tensors in the place of tensors get None."""
+        pattern = self.pattern
+        return list(values) if pattern is None else [None if k is None else values[k] for k in pattern]
+
+    def gathered(self, values: Sequence[Any]) -> list[Any]:
+        """The inverse of `spread`."""
+        pattern = self.pattern
+        if pattern is None:
+            return list(values)
+        found: list[Any] = [None] * len(self.edges)
+        for k, value in zip(pattern, values, strict=True):
+            if k is not None:
+                found[k] = value
+        return found
+
+    @property
+    def pattern(self) -> tuple[int | None, ...] | None:
+        """See `Backward.pattern`."""
+        return self.backward.pattern
+
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes its gradients go to, with the number of the result there."""
-        return tuple((None, 0) if e is None else e for e in self.edges)
+        return tuple([(None, 0) if e is None else e for e in self.spread(self.edges)])
 
     @property
     def metadata(self) -> dict:
@@ -121,6 +167,13 @@ class Node:
     def output_aval(self, number: int) -> Aval:
         """Shape and dtype that the gradient of a result must have."""
         return self.backward.outputs[number]
+
+    @property
+    def _input_metadata(self) -> tuple[InputMetadata, ...]:
+        return tuple([InputMetadata(self.output_aval(k)) for k in range(self.output_count())])
+
+    def _sequence_nr(self) -> int:
+        return self.number
 
     def the_hooks(self) -> NodeHooks:
         """The node's hooks, made on first use."""
@@ -136,6 +189,10 @@ class Node:
         """Call ``hook(grad_inputs, grad_outputs)`` after the node has run; a returned tuple replaces the ``grad_inputs``."""
         return register(self.the_hooks().post, hook)
 
+    def _register_hook_dict(self, tensor: Any) -> None:
+        """Let a tensor's dictionary of hooks see the gradients that arrive for it here."""
+        self.the_hooks().tensor[tensor.output_nr] = tensor._backward_hooks
+
     def __repr__(self) -> str:
         return f"<{self.name()} object at {id(self):#x}>"
 
@@ -146,7 +203,63 @@ def _node_class(name: str) -> type[Node]:
     return type(name, (Node,), {"__slots__": (), "__module__": "torch.autograd.graph"})
 
 
+class CustomNode(Node):
+    """A node whose derivative is Python code: ``run(grads, create_graph, keep)`` returns a gradient (or None) for each edge."""
+
+    __slots__ = ()
+    backward = pattern = None  # type: ignore[assignment]
+
+    def run(self, grads: list[Any], create_graph: bool, keep: bool) -> list[Any]:
+        """The gradients of the inputs.
+
+        Args:
+            grads: what arrived for the outputs, tensors or None.
+            create_graph: the operators that it calls are recorded on the tape.
+            keep: leave what was saved in place, for another pass.
+        """
+        raise NotImplementedError
+
+
+class InputMetadata:
+    """What a gradient that arrives at a node looks like."""
+
+    is_nested_tensor = is_cpp_nested_tensor = False
+
+    def __init__(self, aval: Aval) -> None:
+        self.shape = aval.size
+        self.dtype = aval.dtype
+        self.device = aval.device
+
+
+class GradientEdge(NamedTuple):
+    """Where on the tape the gradient of a tensor is computed: something to differentiate or to ask a gradient for instead of the tensor.
+
+    ``autograd.graph.get_gradient_edge`` makes one.
+    """
+
+    node: Node
+    output_nr: int
+    ownership_token: Node | None = None
+
+
+GradientEdge.__module__ = "torch.autograd.graph"
+
 new_node = object.__new__
+
+#: Called with each new node while some thread's anomaly mode is on (autograd/anomaly_mode.py); None otherwise.
+_observer: Callable[[Node], None] | None = None
+
+
+def observe_new_nodes(observer: Callable[[Node], None] | None) -> None:
+    """Have a function called with each node that `connect` makes; None ends it."""
+    global _observer
+    _observer = observer
+
+
+def announce(node: Node) -> None:
+    """Tell the observer of a node that `connect` did not make."""
+    if _observer is not None:
+        _observer(node)
 
 
 def connect(backward: Backward, edges: tuple[Edge | None, ...], inputs: Sequence[Value], outputs: Sequence[Value],
@@ -165,6 +278,8 @@ def connect(backward: Backward, edges: tuple[Edge | None, ...], inputs: Sequence
     node.scalars = scalars
     node.number = next_number()
     node.hooks = None
+    if _observer is not None:
+        _observer(node)
     return node
 
 
@@ -175,6 +290,7 @@ class AccumulateGrad(Node):
     """
 
     __slots__ = ("leaf", "post_accumulate")
+    backward = pattern = None  # type: ignore[assignment]
 
     def __init__(self, leaf: Any) -> None:
         self.leaf = weakref.ref(leaf)
@@ -193,6 +309,9 @@ class AccumulateGrad(Node):
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"
 
+    def _sequence_nr(self) -> int:
+        return 2**64 - 1
+
     def output_count(self) -> int:
         return 1
 
@@ -210,12 +329,55 @@ def accumulator(leaf: Any) -> Edge:
     return (AccumulateGrad(leaf), 0)
 
 
+def move_retained(old: Edge | None, new: Edge | None) -> None:
+    """Let ``retain_grad`` of a tensor go with it from its old to its new place on the tape."""
+    if old is None or new is None or old[0].hooks is None:
+        return
+    keep = old[0].hooks.retain.pop(old[1], None)
+    if keep is not None:
+        new[0].the_hooks().retain[new[1]] = keep
+
+
+class _NeverCurrent:
+    """Stands for the storage of packed values: the check that every saved value undergoes always sends them to `unpack_saved`."""
+
+    tracked = 0
+
+
+class PackedValue:
+    """What hooks made of a saved value; it stands in its place in `Node.saved`.
+
+    Args:
+        unpack: function that gives the value back.
+    """
+
+    __slots__ = ("unpack",)
+    origin = (_NeverCurrent, 1)
+
+    def __init__(self, unpack: Callable[[], Value]) -> None:
+        self.unpack = unpack
+
+
+def unpack_saved(node: Node) -> tuple[Value, ...]:
+    """All values that a node saved, if they are still what was saved.
+
+    Raises:
+        RuntimeError: they were freed, or a saved tensor was modified in place since; torch's texts.
+    """
+    saved = node.saved
+    if saved is None:
+        raise RuntimeError(FREED)
+    return tuple([unpack_value(node, value) for value in saved])
+
+
 def unpack_value(node: Node, value: Value) -> Value:
     """A saved value, if it is still what was saved.
 
     Raises:
         RuntimeError: the tensor was modified in place since, torch's text.
     """
+    if type(value) is PackedValue:
+        return value.unpack()
     origin = value.origin
     if origin is not None and origin[0].tracked != origin[1]:
         storage, version = origin

@@ -9,12 +9,14 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..core import state as core_state
 from ..graph.instruction import Instruction
 from ..graph.value import Aval
 from ..tensors.tape import Backward
@@ -22,9 +24,27 @@ from ..tensors.tape import Backward
 __all__ = ["Differentiable", "backward_name", "fit_gradient", "vjp_backward"]
 
 
-def backward_name(operator_name: str) -> str:
-    """torch's node name: ``add`` -> ``AddBackward0``, ``log_softmax`` -> ``LogSoftmaxBackward0``."""
-    return "".join(part[:1].upper() + part[1:] for part in operator_name.strip("_").split("_")) + "Backward0"
+def backward_name(declared: Any, inputs: Sequence[Aval] = ()) -> str:
+    """torch's node name: ``add`` -> ``AddBackward0``, ``log_softmax`` -> ``LogSoftmaxBackward0``; others are in data/node_names.tsv.
+
+    Args:
+        declared: the operator.
+        inputs: what it is called with, as some operators of ours are several of torch's, by their inputs' dimensions.
+    """
+    name = declared.qualified_name
+    dimensions = ",".join([str(len(aval.size)) for aval in inputs])
+    found = _node_names().get(f"{name}/{dimensions}") or _node_names().get(name)
+    return found or _in_capitals(declared.name)
+
+
+def _in_capitals(name: str) -> str:
+    return "".join(part[:1].upper() + part[1:] for part in name.strip("_").split("_")) + "Backward0"
+
+
+@functools.cache
+def _node_names() -> dict[str, str]:
+    table = Path(core_state.__file__).parent / "data" / "node_names.tsv"
+    return dict(line.split("\t") for line in table.read_text().splitlines()[1:])
 
 
 class Differentiable(Instruction):
@@ -94,7 +114,7 @@ def vjp_backward(instruction: Instruction, needed: tuple[bool, ...], inputs: tup
 
         return Differentiable(f"{instruction.name}_backward", pull_back, instruction.float_count, instruction.int_count)
 
-    return Backward(name or backward_name(instruction.name), range(count), (), needed, inputs, outputs, build)
+    return Backward(name or _in_capitals(instruction.name), range(count), (), needed, inputs, outputs, build)
 
 
 def rule_backward(operator: Any, instruction: Any, needed: tuple[bool, ...], inputs: tuple[Aval, ...], outputs: tuple[Aval, ...]) -> Backward:
@@ -107,7 +127,7 @@ def rule_backward(operator: Any, instruction: Any, needed: tuple[bool, ...], inp
     layout = instruction.layout
     wanted = sorted({layout.argument_of[k] for k, need in enumerate(needed) if need}, key=layout.order.index)
     if any(name not in operator.rules for name in wanted):
-        found = vjp_backward(instruction, needed, inputs, outputs, backward_name(operator.name))
+        found = vjp_backward(instruction, needed, inputs, outputs, backward_name(operator, inputs))
         found.described, found.pattern = (instruction, frozenset(layout.order)), _edge_pattern(operator, layout, inputs)
         return found
     parameters = {name: _parameters(operator.rules[name]) for name in wanted}
@@ -139,7 +159,7 @@ def rule_backward(operator: Any, instruction: Any, needed: tuple[bool, ...], inp
 
         return Differentiable(f"{operator.name}_backward", rules, instruction.float_count, instruction.int_count)
 
-    made = Backward(backward_name(operator.name), saved_inputs, saved_outputs, needed, inputs, outputs, build)
+    made = Backward(backward_name(operator, inputs), saved_inputs, saved_outputs, needed, inputs, outputs, build)
     made.described, made.pattern = (instruction, frozenset(asked)), _edge_pattern(operator, layout, inputs)
     return made
 

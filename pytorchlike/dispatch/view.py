@@ -50,10 +50,10 @@ class _ViewPlan:
         backwards: (dtype, device) -> `Backward`, made on first use.
     """
 
-    __slots__ = ("name", "results", "several", "whole", "relatives", "backwards")
+    __slots__ = ("operator", "results", "several", "whole", "relatives", "backwards")
 
     def __init__(self, operator: ViewOperator, at: Geometry, memory: dtype, arguments: tuple[Any, ...]) -> None:
-        self.name = operator.name
+        self.operator = operator
         self.whole = contiguous(tuple(at.size))
         seen = elements_of(at, memory)
         if operator.changes_elements:
@@ -76,12 +76,12 @@ class _ViewPlan:
         if found is None:
             inputs = (aval_of(tuple(self.whole.size), *key),)
             outputs = tuple([aval_of(tuple(r.size), elements_of(r, key[0]).dtype, key[1]) for r in self.relatives])
-            found = self.backwards[key] = Backward(backward_name(self.name), (), (), (True,), inputs, outputs, self._adjoint)
+            found = self.backwards[key] = Backward(backward_name(self.operator), (), (), (True,), inputs, outputs, self._adjoint)
         return found
 
     def _adjoint(self, present: tuple[bool, ...]) -> ViewAdjoint:
         parts = [window("adjoint", self.whole, r) for r, there in zip(self.relatives, present, strict=True) if there]
-        return ViewAdjoint(f"{self.name}_backward", parts)
+        return ViewAdjoint(f"{self.operator.name}_backward", parts)
 
 
 def call_view(operator: ViewOperator, tensor: Tensor, arguments: tuple[Any, ...]) -> Any:

@@ -75,8 +75,8 @@ class Window(Instruction):
 
     def erase(self, start: Any, g: Any) -> Any:
         """The content with zeros in the window: the derivative of `write` for the old content."""
-        seen = self.at if self.at.elements is None else self.at.elements.dtype
-        return self.write(start, g, jnp.zeros(self.at.size, g.dtype if seen is self.at else seen.numpy))
+        elements = self.at.elements
+        return self.write(start, g, jnp.zeros(self.at.size, g.dtype if elements is None else elements.dtype.numpy))
 
     def _enter(self, value: Any) -> Any:
         if self.inside is None:

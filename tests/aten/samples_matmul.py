@@ -77,6 +77,7 @@ SAMPLES = [
     Sample("addr", T(2, 2), T(2), T(3)),
     Sample("addr", T(2, 3), T(2), T(3), beta=0.5, dtypes=("int64",)),
     Sample("nn.functional.linear", T(2, 3), T(4, 3), T(4), dtypes=(*_SCALED, "float16")),
+    Sample("nn.functional.linear", T(2, 3), T(4, 3)),
     Sample("nn.functional.linear", T(2, 5, 3), T(4, 3), dtypes=(*FLOATS, "complex128")),
     Sample("nn.functional.linear", T(2, 5, 3), T(4, 3), T(4), dtypes=FLOATS),
     Sample("nn.functional.linear", T(3), T(4, 3), T(4), dtypes=FLOATS),

@@ -57,6 +57,11 @@ class finfo(_Limits):  # noqa: N801 - torch's name
     __slots__ = ("eps", "resolution", "smallest_normal", "tiny")
     __module__ = "torch"
 
+    eps: float
+    resolution: float
+    smallest_normal: float
+    tiny: float
+
     def __init__(self, type: dtype | None = None) -> None:
         if type is None:
             from .state import default_dtype

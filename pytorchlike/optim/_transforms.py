@@ -25,8 +25,8 @@ from optax import (
 from optax.tree import get, set
 
 __all__ = [
-    "add_decayed_weights", "apply_updates", "averaged_sgd", "chain", "dampened_trace", "get", "scale", "scale_by_adadelta", "scale_by_adam",
-    "scale_by_adamax", "scale_by_decaying_rss", "scale_by_nadam", "scale_by_radam", "scale_by_rms", "scale_by_rprop",
+    "adafactor", "add_decayed_weights", "apply_updates", "averaged_sgd", "chain", "dampened_trace", "get", "muon", "scale", "scale_by_adadelta",
+    "scale_by_adam", "scale_by_adamax", "scale_by_decaying_rss", "scale_by_nadam", "scale_by_radam", "scale_by_rms", "scale_by_rprop",
     "scale_by_stddev", "set", "trace",
 ]  # fmt: skip
 
@@ -100,7 +100,7 @@ def scale_by_nadam(h: Any) -> GradientTransformation:
         b1, decay = h.exact["betas"][0], h.exact["momentum_decay"]
         now = b1 * (1 - 0.5 * 0.96 ** (t * decay))
         following = b1 * (1 - 0.5 * 0.96 ** ((t + 1) * decay))
-        product = state.mu_product.astype(jnp.float64) * now
+        product = (state.mu_product.astype(jnp.float32) * now.astype(jnp.float32)).astype(jnp.float64)  # torch keeps it in float32
         scaled = jnp.sqrt(nu / correction2.astype(g.dtype)) + h["eps"]
         from_gradient = ((1 - now) / (1 - product)).astype(g.dtype) * g / scaled
         from_momentum = (following / (1 - product * following)).astype(g.dtype) * mu / scaled
@@ -220,5 +220,95 @@ def averaged_sgd(h: Any) -> GradientTransformation:
         eta = lr / (1 + lambd * lr * t) ** h.exact["alpha"]
         weight = 1 / jnp.maximum(1, t - h.exact["t0"])
         return change, AveragedSgdState(state.count + 1, eta.astype(g.dtype), weight.astype(g.dtype), average)
+
+    return GradientTransformation(init, update)
+
+
+class FactoredState(NamedTuple):
+    """Step count, and the second moment of a matrix as a column and a row."""
+
+    count: Array  # type: ignore[assignment]
+    row_var: Array
+    col_var: Array
+
+
+class VarianceState(NamedTuple):
+    """Step count and second moment."""
+
+    count: Array  # type: ignore[assignment]
+    variance: Array
+
+
+def _mixed(old: Array, new: Array, weight: Array) -> Array:
+    """``(1 - weight) * old + weight * new``, exact at both ends as torch's lerp."""
+    return jnp.where(weight < 0.5, old + weight * (new - old), new - (new - old) * (1 - weight))
+
+
+def adafactor(h: Any, factored: bool, decays: bool) -> GradientTransformation:
+    """Adafactor, arXiv:1804.04235 algorithms 4 and 5, with torch's relative step sizes; the change of the parameter, its decay included."""
+
+    def init(p: Array) -> FactoredState | VarianceState:
+        count = jnp.zeros((), jnp.int32)
+        return FactoredState(count, p, p) if factored else VarianceState(count, p)
+
+    def root_mean_square(x: Array) -> Array:
+        return jnp.sqrt(jnp.sum(x * x)) / x.size**0.5
+
+    def update(g: Array, state: Any, p: Array | None = None) -> tuple[Array, FactoredState | VarianceState]:
+        assert p is not None, "the step is relative to the parameter"
+        count = state.count + 1
+        t = count.astype(jnp.float64)
+        lr, (eps1, eps2) = h["lr"], h["eps"]
+        weight = (t ** h.exact["beta2_decay"]).astype(g.dtype)
+        size = jnp.maximum(eps2, root_mean_square(p)) * jnp.minimum(h.exact["lr"], 1 / jnp.sqrt(t)).astype(g.dtype)
+        if factored:
+            row = _mixed(state.row_var, jnp.mean(g * g, -1, keepdims=True), weight)
+            column = _mixed(state.col_var, jnp.mean(g * g, -2, keepdims=True), weight)
+            estimate = row * column / jnp.maximum(jnp.mean(row, -2, keepdims=True), eps1)
+            new: FactoredState | VarianceState = FactoredState(count, row, column)
+        else:
+            estimate = _mixed(state.variance, g * g, weight)
+            new = VarianceState(count, estimate)
+        step = g / jnp.sqrt(jnp.maximum(estimate, eps1 * eps1))
+        step = -size / jnp.maximum(1, root_mean_square(step) / h["d"]) * step
+        return (step - lr * h["weight_decay"] * p if decays else step), new
+
+    return GradientTransformation(init, update)
+
+
+def _nearly_orthogonal(x: Array, coefficients: tuple[Array, Array, Array], steps: int, eps: Array) -> Array:
+    """Newton-Schulz steps in bfloat16; products are summed in float32, as torch's are."""
+    half = jnp.bfloat16
+
+    def product(a: Array, b: Array) -> Array:
+        return jnp.matmul(a, b, preferred_element_type=jnp.float32)
+
+    a, b, c = (number.astype(jnp.float32) for number in coefficients)
+    wide = x.shape[0] <= x.shape[1]
+    x = (x if wide else x.T).astype(half)
+    norm = jnp.sqrt(jnp.sum(jnp.square(x.astype(jnp.float32)))).astype(half)
+    x = x / jnp.maximum(norm, eps.astype(half))
+    for _ in range(steps):
+        gram = product(x, x.T).astype(half)
+        gram = (b * gram.astype(jnp.float32) + c * product(gram, gram)).astype(half)
+        x = (a * x.astype(jnp.float32) + product(gram, x)).astype(half)
+    return x if wide else x.T
+
+
+def muon(h: Any, nesterov: bool, steps: int, adjustment: str | None) -> GradientTransformation:
+    """Muon (Keller Jordan 2024); the change of the parameter, its decay included."""
+
+    def init(p: Array) -> DampenedTraceState:
+        return DampenedTraceState(jnp.zeros_like(p))
+
+    def update(g: Array, state: DampenedTraceState, p: Array | None = None) -> tuple[Array, DampenedTraceState]:
+        assert p is not None, "the decay reads the parameter"
+        momentum = h["momentum"]
+        trace = _mixed(state.trace, g, (1 - h.exact["momentum"]).astype(g.dtype))
+        direction = _nearly_orthogonal(_mixed(g, trace, momentum) if nesterov else trace, h["ns_coefficients"], steps, h["eps"])
+        rows, columns = g.shape
+        factor = 0.2 * max(rows, columns) ** 0.5 if adjustment == "match_rms_adamw" else max(1, rows / columns) ** 0.5
+        lr = h["lr"]
+        return -lr * h["weight_decay"] * p - lr * factor * direction.astype(g.dtype), DampenedTraceState(trace)
 
     return GradientTransformation(init, update)

@@ -21,6 +21,17 @@ from ..graph.recorder import record, step_boundary
 from ..graph.value import aval_of, constant, on_device
 from ..tensors.mutation import write_into
 from ..tensors.tensor import Tensor, make_tensor
+from ._for_subclasses import (  # noqa: F401 - torch has them here
+    ParamsT,
+    _default_to_fused_or_foreach,
+    _disable_dynamo_if_unsupported,
+    _get_capturable_supported_devices,
+    _get_scalar_dtype,
+    _get_value,
+    _to_scalar,
+    _use_grad_for_differentiable,
+    group_tensors,
+)
 
 __all__ = ["Check", "Optimizer", "RuleOptimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
@@ -198,6 +209,20 @@ class Optimizer:
     def register_load_state_dict_post_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer)`` after ``load_state_dict``."""
         return register(self._optimizer_load_state_dict_post_hooks, hook, prepend)  # type: ignore[attr-defined]
+
+    @staticmethod
+    def profile_hook_step(func: Callable) -> Callable:
+        """A step with the hooks around it."""
+        return _with_hooks(func)
+
+    def _patch_step_function(self) -> None:
+        self._make_hooks()
+
+    def _cuda_graph_capture_health_check(self) -> None:
+        """Nothing is captured from a stream."""
+
+    _accelerator_graph_capture_health_check = _cuda_graph_capture_health_check
+    _group_tensors_by_device_and_dtype = staticmethod(group_tensors)
 
     # ------------------------------------------------------------------------------------------------- saving and loading
     def state_dict(self) -> dict[str, Any]:

@@ -28,7 +28,18 @@ OPTIMIZERS = [
     ("ASGD", {"t0": 3, "lambd": 0.1, "alpha": 0.5, "weight_decay": 0.1}),
     ("Rprop", {}),
     ("Rprop", {"etas": (0.3, 1.5), "step_sizes": (1e-3, 0.1), "maximize": True}),
+    ("Adafactor", {}),
+    ("Adafactor", {"lr": 0.1, "beta2_decay": -0.5, "eps": (1e-3, 1e-2), "d": 1.5, "weight_decay": 0.1, "maximize": True}),
+    ("Muon", {}),
+    ("Muon", {"lr": 0.02, "nesterov": False, "weight_decay": 0, "ns_steps": 3, "adjust_lr_fn": "match_rms_adamw"}),
 ]  # fmt: skip
+
+#: The shapes of the parameters; the columns of the matrix are more than its rows and the other way round.
+SHAPES = {"matrix": (3, 4), "vector": (5,), "scalar": ()}
+SHAPES_OF = {"Muon": {"wide": (3, 4), "tall": (4, 2)}}
+
+#: Tolerances after 50 steps where they are not those of the dtype.
+TOLERANCES = {"Muon": 5e-3}  # steps of bfloat16 numbers, which are not rounded at the same places
 
 #: Arguments that are refused.
 REFUSED = {
@@ -45,4 +56,8 @@ REFUSED = {
     "RAdam": [{"lr": -1}, {"eps": -1}, {"betas": (-1, 0.9)}, {"weight_decay": -1}],
     "ASGD": [{"lr": -1}, {"weight_decay": -1}],
     "Rprop": [{"lr": -1}, {"etas": (2, 3)}, {"etas": (0.5, 0.9)}],
+    "Adafactor": [{"lr": -1}, {"beta2_decay": 1}, {"eps": (-1, 1)}, {"eps": (None, -1)}, {"d": 0.5}, {"weight_decay": -1}],
+    "Muon": [{}, {"lr": -1}, {"momentum": -1}, {"weight_decay": -1}, {"adjust_lr_fn": "x"}],
+    "SparseAdam": [{"lr": 0}, {"eps": 0}, {"betas": (-1, 0.9)}, {"betas": (0.9, 1.0)}],
+    "LBFGS": [{"lr": -1}],
 }  # fmt: skip

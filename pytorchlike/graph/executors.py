@@ -50,9 +50,7 @@ def run_now(instruction: Instruction, arguments: tuple[Value, ...], floats: tupl
     Raises:
         The error of a data check that fails (not on tracers, whose numbers nobody knows).
     """
-    from .recorder import materialise
-
-    arrays = [materialise(a, "immediate") for a in arguments]
+    arrays = [a.array if a.trace is None else _computed(a) for a in arguments]
     avals = tuple([a.aval for a in arguments])
     inference = instruction.infer(avals)
     if any(a.is_meta for a in inference.outputs):
@@ -70,6 +68,14 @@ def run_now(instruction: Instruction, arguments: tuple[Value, ...], floats: tupl
         if failed:
             raise check.error(numbers)
     return tuple([constant(r, a) for r, a in zip(results, inference.outputs, strict=True)])
+
+
+def _computed(value: Value) -> Any:
+    """The array of a value that was recorded before; inside a JAX transformation its trace is no part of what is transformed."""
+    from .recorder import materialise
+
+    with jax.ensure_compile_time_eval():
+        return materialise(value, "immediate")
 
 
 @functools.lru_cache(maxsize=16384)

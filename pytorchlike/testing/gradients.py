@@ -38,7 +38,10 @@ from ..tensors.convert import from_jax
 from ..tensors.generator import default_generator
 from ..tensors.tensor import Tensor
 
-__all__ = ["WAYS", "GradientTable", "assert_gradients_agree", "by_differences", "by_jax", "by_tape", "compare_gradients"]
+__all__ = [
+    "WAYS", "Difference", "GradientTable", "assert_gradients_agree", "by_differences", "by_jax", "by_tape", "compare_gradients", "loss_on_arrays",
+    "weights_for",
+]  # fmt: skip
 
 #: The four ways, as `compare_gradients` takes them.
 WAYS = ("tape", "rules", "jax", "differences")
@@ -126,7 +129,8 @@ def compare_gradients(
     if any(x.dtype not in _DOUBLE for x in leaves):
         ways = [way for way in ways if way != "differences"]
     positions = list(names)
-    weights = weights_for(_outputs(function, arguments))
+    with _same_draws():
+        weights = weights_for(_outputs(function, _copies(arguments)))
     gradients: dict[str, dict[str, np.ndarray]] = {}
     for way in ways:
         with _same_draws():
@@ -163,9 +167,9 @@ def by_tape(function: Callable, arguments: Sequence[Any], positions: Sequence[in
     Args:
         weights: what each output is multiplied with (see `weights_for`); real outputs are multiplied, complex ones conjugated first.
     """
-    arguments = list(arguments)
+    arguments = _copies(arguments)
     for k in positions:
-        arguments[k] = arguments[k].detach().requires_grad_()
+        arguments[k].requires_grad_()
     outputs = _outputs(function, arguments)
     pairs = [(o, to_tensor(w, o)) for o, w in zip(outputs, weights, strict=True) if o.requires_grad]
     leaves = [arguments[k] for k in positions]
@@ -183,24 +187,30 @@ def by_jax(function: Callable, arguments: Sequence[Any], positions: Sequence[int
         arrays: what the arguments at the positions hold; by default their own elements.
     """
     values = [jnp.asarray(elements(arguments[k])) for k in positions] if arrays is None else list(arrays)
+    gradient = jax.grad(loss_on_arrays(function, arguments, positions, weights), tuple(range(len(values))))
+    if not rules:
+        return [jnp.conj(g) for g in gradient(*values)]
+    with rules_for_jax():
+        return [jnp.conj(g) for g in gradient(*values)]
+
+
+def loss_on_arrays(function: Callable, arguments: Sequence[Any], positions: Sequence[int], weights: Sequence[np.ndarray]) -> Callable:
+    """The function whose gradient is meant, for JAX: arrays of the arguments at the positions -> weighted sum of the outputs."""
 
     def loss(*values: Any) -> Any:
-        full = [a.detach() if isinstance(a, Tensor) else a for a in arguments]
+        full = _copies(arguments)
         with executors.immediate(), no_grad():
             for k, value in zip(positions, values, strict=True):
                 full[k] = from_jax(value)
             results = [o._content().array for o in _outputs(function, full)]
         return sum(jnp.real(jnp.sum(jnp.conj(w) * r)) for w, r in zip(weights, results, strict=True))
 
-    if not rules:
-        return [jnp.conj(g) for g in jax.grad(loss, tuple(range(len(values))))(*values)]
-    with rules_for_jax():
-        return [jnp.conj(g) for g in jax.grad(loss, tuple(range(len(values))))(*values)]
+    return loss
 
 
 def by_differences(function: Callable, arguments: Sequence[Any], positions: Sequence[int], weights: Sequence[np.ndarray], eps: float = 1e-6) -> list[np.ndarray]:
     """The gradients by central differences, element by element."""
-    arguments = [a.detach().clone() if isinstance(a, Tensor) else a for a in arguments]
+    arguments = _copies(arguments)
     found = []
     for k in positions:
         x = arguments[k]
@@ -221,7 +231,7 @@ def _slope(function: Callable, arguments: list, position: int, index: tuple, uni
         moved[index] += sign * eps * unit
         arguments[position] = to_tensor(moved, original)
         with _same_draws(), no_grad():
-            results = [elements(o) for o in _outputs(function, arguments)]
+            results = [elements(o) for o in _outputs(function, _copies(arguments))]
         sums.append(sum(float(np.real(np.sum(np.conj(w) * r))) for w, r in zip(weights, results, strict=True)))
     arguments[position] = original
     return (sums[1] - sums[0]) / (2 * eps)
@@ -238,6 +248,11 @@ def weights_for(outputs: Sequence[Tensor]) -> list[np.ndarray]:
         weight = random.uniform(0.5, 1.5, shape)
         found.append(np.asarray(weight + 1j * random.uniform(-1, 1, shape) if output.is_complex() else weight).astype(output.dtype.numpy))
     return found
+
+
+def _copies(arguments: Sequence[Any]) -> list[Any]:
+    """The arguments with tensors of their own, so that the function may write to them."""
+    return [to_tensor(elements(a), a) if isinstance(a, Tensor) else a for a in arguments]
 
 
 def _outputs(function: Callable, arguments: Sequence[Any]) -> list[Tensor]:
@@ -276,8 +291,7 @@ def _prepared(function: Callable, inputs: Sequence[Any]) -> tuple[Callable, list
         wanted = [k for k in floats if inputs[k].requires_grad] or floats
         own = _parameter_names(function, len(arguments))
         names = {k: own[k] for k in wanted}
-    with _same_draws():
-        return called, arguments, names
+    return called, arguments, names
 
 
 def _parameter_names(function: Callable, count: int) -> list[str]:

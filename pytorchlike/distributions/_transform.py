@@ -131,6 +131,9 @@ class _InverseTransform(Transform):
         super().__init__(cache_size=transform._cache_size)
         self._inv: Any = transform
 
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__.copy()  # with the transform it inverts
+
     @constraints.dependent_property(is_discrete=False)
     def domain(self):
         return self._inv.codomain

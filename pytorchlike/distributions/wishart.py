@@ -170,8 +170,9 @@ class Wishart(ExponentialFamily):
         warnings.warn("Singular sample detected.", stacklevel=2)
         for _ in range(_TRIES if max_try_correction is None else max_try_correction):
             drawn = self._bartlett_sampling((int(again.sum()),))
-            sample[again] = drawn
-            again[again.clone()] = self._any_in_batch(~self.support.check(drawn))
+            mask = again.clone()  # it is saved for the gradient
+            sample[mask] = drawn
+            again[mask] = self._any_in_batch(~self.support.check(drawn))
             if not again.any():
                 break
         return sample

@@ -61,16 +61,6 @@ overrides.pack_saved = _pack_saved
 
 
 # ---------------------------------------------------------------------------------------------------------------- attributes of nodes
-def _edge_of(node: Node, position: int) -> Any:
-    """Where the saved value at a position stands on the tape."""
-    backward = node.backward
-    count = len(backward.saved_inputs)
-    if position < count:
-        return node.edges[backward.saved_inputs[position]]
-    number = backward.saved_outputs[position - count]
-    return (node, number) if backward.outputs[number].differentiable else None
-
-
 class SavedTensor:
     """One tensor that a node saved."""
 
@@ -88,7 +78,7 @@ class SavedTensor:
         """
         if self._node.saved is None:
             raise RuntimeError(FREED)
-        return make_tensor(unpack_value(self._node, self._node.saved[self._position]), _edge_of(self._node, self._position))
+        return make_tensor(unpack_value(self._node, self._node.saved[self._position]), self._node.saved_edge(self._position))
 
     @property
     def data(self) -> Tensor:

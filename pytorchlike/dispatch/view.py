@@ -12,8 +12,9 @@ from ..core.state import thread
 from ..graph.value import aval_of
 from ..tensors.elements import Elements, elements_of, like_memory, with_elements
 from ..tensors.geometry import Geometry, contiguous
+from ..tensors.restricted import MULTI_OUTPUT_VIEW, NO_GRAD_VIEW
 from ..tensors.tape import Backward, connect, move_retained
-from ..tensors.tensor import MULTI_OUTPUT_VIEW, NO_GRAD_VIEW, PLAIN_TYPES, Tensor, alias_of, make_storage, make_view, view_edge
+from ..tensors.tensor import PLAIN_TYPES, Tensor, alias_of, make_storage, make_view, view_edge
 from ..tensors.views import Window, window
 from . import keys
 from .derivative import Differentiable, backward_name
@@ -22,6 +23,8 @@ from .registry import ViewOperator
 __all__ = ["call_view", "call_view_inplace"]
 
 _view_memo: dict[tuple, _ViewPlan] = {}
+#: Operators with several results for which torch calls an operator with one result several times.
+_MANY_SINGLE_VIEWS = frozenset({"tensor_split"})
 
 
 class ViewAdjoint(Differentiable):
@@ -108,7 +111,7 @@ def call_view(operator: ViewOperator, tensor: Tensor, arguments: tuple[Any, ...]
         aliases = tuple([alias_of(tensor, None, r) for r in plan.results])
         return aliases if plan.several else aliases[0]
     edge = tensor._current_edge()
-    flags = (0 if state.grad_enabled else NO_GRAD_VIEW) | (MULTI_OUTPUT_VIEW if plan.several else 0)
+    flags = NO_GRAD_VIEW if not state.grad_enabled else MULTI_OUTPUT_VIEW if plan.several and operator.name not in _MANY_SINGLE_VIEWS else 0
     if edge is None or not state.grad_enabled:
         views = tuple([make_view(tensor, r, None, flags) for r in plan.results])
     elif operator.name == "as_strided":  # it looks at the whole storage, so its gradient goes to the base tensor

@@ -23,7 +23,7 @@ __all__ = ["from_dlpack", "from_jax", "from_numpy", "host_array", "to_jax"]
 # ---------------------------------------------------------------------------------------------------------------- numbers
 def host_array(tensor: Tensor, reason: str) -> np.ndarray:
     """The tensor's elements as a numpy array that nobody may write to; waits for them."""
-    value = tensor._value if tensor._storage is None else tensor._read()
+    value = tensor._value if tensor._storage is None else tensor._content()
     if value.aval.is_meta:
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     array = recorder.synchronise(value, reason)

@@ -8,8 +8,9 @@ from ..core.state import thread
 from ..graph.value import Value
 from . import layout, views
 from .geometry import Geometry
+from .restricted import RESTRICTED, UNTRACKED, refusal
 from .tape import AccumulateGrad, Edge, connect, move_retained
-from .tensor import MULTI_OUTPUT_VIEW, NO_GRAD_VIEW, UNTRACKED, Tensor, base_aval, make_storage, relayout
+from .tensor import Tensor, base_aval, make_storage, relayout
 
 __all__ = ["check_no_partial_overlap", "check_writable", "check_writable_memory", "write_into"]
 
@@ -23,16 +24,6 @@ _PARTIAL_OVERLAP = (
     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. Please clone() the "
     "tensor before performing the operation."
 )
-_MULTI_VIEW = (
-    "Output {number} of {name} is a view and is being modified inplace. This view is the output of a function that returns multiple views. Such "
-    "functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one."
-)
-_NO_GRAD_VIEW = (
-    "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is ambiguous and "
-    "error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside the no_grad block "
-    "(if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
-)
-
 
 def check_writable_memory(tensor: Tensor) -> None:
     """Refuse tensors of which several elements share a memory location.
@@ -83,14 +74,11 @@ def check_writable(tensor: Tensor, *, other_requires_grad: bool = False) -> None
     check_writable_memory(tensor)
     if not thread.state.grad_enabled:
         return
-    edge = tensor._current_edge()
     base = tensor._base
+    edge = tensor._edge if base is not None and tensor._flags & RESTRICTED else tensor._current_edge()
     if base is not None:
-        on_tape = edge is not None or base._edge is not None or other_requires_grad
-        if on_tape and tensor._flags & MULTI_OUTPUT_VIEW:
-            raise RuntimeError(_MULTI_VIEW.format(number=edge[1] if edge else 0, name=edge[0].name() if edge else "the view operator"))
-        if on_tape and tensor._flags & NO_GRAD_VIEW:
-            raise RuntimeError(_NO_GRAD_VIEW)
+        if tensor._flags & RESTRICTED and (edge is not None or base._edge is not None or other_requires_grad):
+            raise RuntimeError(refusal(tensor._flags, edge, is_base=False))
         if base._edge is not None and type(base._edge[0]) is AccumulateGrad:
             raise RuntimeError(_VIEW_OF_LEAF)
     elif edge is not None and type(edge[0]) is AccumulateGrad:
@@ -126,6 +114,7 @@ def write_into(tensor: Tensor, value: Value, edge: Edge | None = None) -> None:
         if edge is not None:
             move_retained(tensor._edge, edge)
             tensor._edge = edge
+            storage.written_by = (edge[0].name(), edge[1])
     elif edge is not None or base_tensor._edge is not None:
         needed = (base_tensor._edge is not None, edge is not None)
         if base_tensor._geometry is base:
@@ -135,5 +124,6 @@ def write_into(tensor: Tensor, value: Value, edge: Edge | None = None) -> None:
         before, now = base_tensor._edge, (connect(backward, (base_tensor._edge, edge), (old, value), (new_base,)), 0)
         move_retained(before, now)
         base_tensor._edge = now
+        storage.written_by = (now[0].name(), 0)
         if tensor.retains_grad:
             tensor._current_edge()  # what is retained is the gradient of the new content

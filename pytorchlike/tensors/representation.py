@@ -30,12 +30,16 @@ def __repr__(self: Tensor) -> str:
             suffixes.append("traced")
         else:
             array = np.asarray(array)
-    node = self.grad_fn
+    try:
+        node = self.grad_fn
+        grad_fn = None if node is None else type(node).__name__
+    except RuntimeError:  # a view that no operator may use any more
+        grad_fn = "Invalid"
     return tensor_text(
         array, self.dtype, self.shape,
         device=None if self.is_cpu else str(self.device),
         requires_grad=self.requires_grad,
-        grad_fn=None if node is None else node.name(),
+        grad_fn=grad_fn,
         default_dtype=default_dtype(),
         prefix="tensor(" if type(self) in PLAIN_TYPES else f"{type(self).__name__}(",
         suffixes=suffixes,

@@ -29,9 +29,10 @@ class Storage:
         version: counts every change; a view's value read earlier is void when it moves on.
         tracked: counts the changes that the tape must know of (not those through ``Tensor.data``).
         host: the numpy memory that is the truth while somebody outside looks at it; see `HostMemory`.
+        written_by: (name of a node, number of its result): what wrote into it last on the tape, for messages.
     """
 
-    __slots__ = ("value", "base", "version", "tracked", "host", "_address", "__weakref__")
+    __slots__ = ("value", "base", "version", "tracked", "host", "written_by", "_address", "__weakref__")
 
     def __init__(self, value: Value) -> None:
         aval = value.aval
@@ -41,6 +42,7 @@ class Storage:
         self.version = 0
         self.tracked = 0
         self.host: HostMemory | None = None
+        self.written_by: tuple[str, int] | None = None
         self._address = 0
         value.origin = (self, 0)
 

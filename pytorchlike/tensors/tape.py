@@ -20,7 +20,7 @@ from ..graph.value import Aval, Value
 
 __all__ = [
     "FREED", "AccumulateGrad", "Backward", "CustomNode", "Edge", "GradientEdge", "InputMetadata", "Node", "NodeHooks", "PackedValue", "accumulator",
-    "connect", "move_retained", "next_number", "observe_new_nodes", "unpack_saved", "unpack_value",
+    "announce", "connect", "move_retained", "next_number", "observe_new_nodes", "short_name", "unpack_saved", "unpack_value",
 ]  # fmt: skip
 
 FREED = (
@@ -59,7 +59,7 @@ class Backward:
     def __init__(self, name: str, saved_inputs: Sequence[int], saved_outputs: Sequence[int], needed: Sequence[bool],
                  inputs: Sequence[Aval], outputs: Sequence[Aval], build: Callable[[tuple[bool, ...]], Instruction]) -> None:  # fmt: skip
         self.name = name
-        self.node_class = _node_class(name)
+        self.node_class = _node_class(name.rpartition("::")[2])
         self.saved_inputs = tuple(saved_inputs)
         self.saved_outputs = tuple(saved_outputs)
         self.needed = tuple(needed)
@@ -154,6 +154,15 @@ class Node:
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes its gradients go to, with the number of the result there."""
         return tuple([(None, 0) if e is None else e for e in self.spread(self.edges)])
+
+    def saved_edge(self, position: int) -> Edge | None:
+        """Where a saved value, given by its position in `saved`, stands on the tape."""
+        backward = self.backward
+        count = len(backward.saved_inputs)
+        if position < count:
+            return self.edges[backward.saved_inputs[position]]
+        number = backward.saved_outputs[position - count]
+        return (self, number) if backward.outputs[number].differentiable else None
 
     @property
     def metadata(self) -> dict:
@@ -397,19 +406,22 @@ def _tensor_type(aval: Aval) -> str:
 
 
 def _which_output(node: Node, value: Value) -> str:
-    """``, which is output 0 of Tanh,`` where the tape knows it."""
+    """``, which is output 0 of Tanh,`` where the tape knows it: the operator that computed the saved tensor or, if it is none of the node's own
+    results, that wrote into it last."""
     assert node.saved is not None
     position = next((k for k, saved in enumerate(node.saved) if saved is value), None)
-    if position is None:
-        return ","
-    count = len(node.backward.saved_inputs)
-    if position >= count:
-        return f", which is output {node.backward.saved_outputs[position - count]} of {_operator(node)},"
-    edge = node.edges[node.backward.saved_inputs[position]]
+    edge = None if position is None else node.saved_edge(position)
     if edge is None or isinstance(edge[0], AccumulateGrad):
         return ","
-    return f", which is output {edge[1]} of {_operator(edge[0])},"
+    assert value.origin is not None
+    storage, _ = value.origin
+    if edge[0] is not node and storage.written_by is not None:
+        name, number = storage.written_by if value.aval.size == storage.value.aval.size else ("AsStridedBackward0", 0)
+    else:
+        name, number = edge[0].name(), edge[1]
+    return f", which is output {number} of {short_name(name)},"
 
 
-def _operator(node: Node) -> str:
-    return node.name().rstrip("0123456789").removesuffix("Backward")
+def short_name(name: str) -> str:
+    """A node's name as torch's messages give it: ``Tanh`` for ``TanhBackward0``."""
+    return name.rstrip("0123456789").removesuffix("Backward")

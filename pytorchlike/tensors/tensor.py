@@ -14,11 +14,13 @@ from ..core import promotion
 from ..core.device import device
 from ..core.dtype import dtype
 from ..core.size import Size
+from ..core.state import thread
 from ..graph.recorder import record
 from ..graph.value import Aval, Value, aval_of, constant
 from . import layout, views
 from .geometry import Geometry, geometry
 from .relayout import instruction as relayout_instruction
+from .restricted import INFERENCE, RESTRICTED, STALE_VIEW, UNTRACKED, VERSION_SHIFT, refusal
 from .storage import Storage
 from .tape import AccumulateGrad, Edge, Node, accumulator, connect, move_retained
 
@@ -27,10 +29,6 @@ __all__ = [
 ]  # fmt: skip
 
 Method = TypeVar("Method", bound=Callable)
-
-#: ``Tensor._flags`` of a view: it is one of several results of one view operator; it was made under no_grad; writes are not tracked.
-MULTI_OUTPUT_VIEW, NO_GRAD_VIEW, UNTRACKED, INFERENCE = 1, 2, 4, 8
-
 
 #: name -> function that makes and installs a method of `Tensor` (dispatch/forms.py); most are made when first asked for.
 method_makers: list[Callable[[str], Any]] = []
@@ -63,7 +61,7 @@ class Tensor(metaclass=TensorType):
         _storage: None for a plain tensor.
         _edge: ``(node, k)`` on the tape; a leaf's leads to its `AccumulateGrad`; None when no gradient is asked for.
         _geometry, _seen, _base_tensor, _flags: only with a storage: where in it, the storage version ``_value`` was read at (``-1 - v``: not
-            read yet, ``_edge`` is of version v), the base tensor of a differentiable view, see `MULTI_OUTPUT_VIEW`.
+            read yet, ``_edge`` is of version v), the base tensor of a differentiable view, see restricted.py.
         _grad: ``.grad``, unset until there is one.
     """
 
@@ -126,7 +124,7 @@ class Tensor(metaclass=TensorType):
         else:
             self._value = views.read(storage.value, storage.base, at)
             self._value.origin = (storage, storage.tracked)
-        self._seen = storage.version
+        self._seen = storage.version if not self._flags & STALE_VIEW else -1 - storage.version
 
     def _read_shared(self, storage: Storage) -> Value:
         """Read a small window straight from memory that numpy code may have written to, instead of looking at all of it."""
@@ -139,8 +137,17 @@ class Tensor(metaclass=TensorType):
         return value
 
     def _content(self) -> Value:
-        """The current value."""
-        return self._value if self._storage is None else self._read()
+        """The current value, also of a view that no operator may use any more (see restricted.py)."""
+        if self._storage is None:
+            return self._value
+        if not self._flags & RESTRICTED:
+            return self._read()
+        state = thread.state
+        recording, state.grad_enabled = state.grad_enabled, False
+        try:
+            return self._read()
+        finally:
+            state.grad_enabled = recording
 
     def _aval(self) -> Aval:
         """Size, dtype, device and strides (without reading a view)."""
@@ -300,15 +307,23 @@ class Tensor(metaclass=TensorType):
             seen = self._seen
             if (seen if seen >= 0 else -1 - seen) != storage.version:
                 self._seen = -1 - storage.version
-                if self._base_tensor._edge is not None and not self._flags & NO_GRAD_VIEW:
-                    edge = view_edge(self._base_tensor, self._geometry)
-                    move_retained(self._edge, edge)
-                    self._edge = edge
+                if self._base_tensor._edge is not None:
+                    flags = self._flags
+                    if not flags & RESTRICTED:
+                        edge = view_edge(self._base_tensor, self._geometry)
+                        move_retained(self._edge, edge)
+                        self._edge = edge
+                    elif flags >> VERSION_SHIFT != storage.tracked:
+                        self._flags = flags | STALE_VIEW
+            if self._flags & STALE_VIEW and thread.state.grad_enabled:
+                raise RuntimeError(refusal(self._flags, self._edge, is_base=True))
         return self._edge
 
     @property
     def requires_grad(self) -> bool:
         """Whether a gradient is asked for."""
+        if self._storage is not None and self._flags & RESTRICTED:
+            return self._edge is not None
         return self._current_edge() is not None
 
     @requires_grad.setter
@@ -540,10 +555,10 @@ def make_view(tensor: Tensor, at: Geometry, edge: Edge | None, flags: int = 0) -
     made._seen = -1 - storage.version
     if tensor._base_tensor is None:
         made._base_tensor = tensor
-        made._flags = flags
     else:
         made._base_tensor = tensor._base_tensor
-        made._flags = flags or tensor._flags & (MULTI_OUTPUT_VIEW | NO_GRAD_VIEW)  # how the first of a chain of views was made decides
+        flags = flags or tensor._flags & RESTRICTED
+    made._flags = flags if not flags else flags | storage.tracked << VERSION_SHIFT
     return made
 
 

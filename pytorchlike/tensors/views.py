@@ -116,7 +116,7 @@ class _Both(Instruction):
 
 
 _KINDS: dict[str, Callable[..., Any]] = {"read": Window.read, "adjoint": Window.adjoint, "write": Window.write, "erase": Window.erase}
-_NAMES = {"read": "AsStridedBackward0", "adjoint": "AsStridedBackwardBackward0", "write": "CopySlices", "erase": "CopySlicesBackward0"}
+_NAMES = {"read": "AsStridedBackward0", "adjoint": "AsStridedBackwardBackward0", "write": "torch::autograd::CopySlices", "erase": "CopySlicesBackward0"}
 
 
 @functools.lru_cache(maxsize=65536)

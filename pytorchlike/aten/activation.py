@@ -191,7 +191,7 @@ def _(self, alpha):
 
 
 # ---------------------------------------------------------------------- smooth units
-@_functional('gelu(Tensor self, *, str approximate="none") -> Tensor')
+@_functional('gelu(Tensor self, *, str approximate="none") -> Tensor', forms=FUNCTION | OUT)
 @rounded_once
 def gelu(self, approximate):
     """The element times the normal distribution function at it (arXiv:1606.08415), exact or by tanh."""
@@ -226,7 +226,7 @@ def _log1p_exp(x):
     return jnp.where(x > 0, x, 0) + jnp.log1p(jnp.exp(jnp.where(x > 0, -x, x)))
 
 
-@_functional("softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor")
+@_functional("softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", forms=FUNCTION | OUT)
 @rounded_once
 def softplus(self, beta, threshold):
     """``log(1 + exp(beta * x)) / beta``; x itself where ``beta * x`` is above the threshold."""
@@ -236,7 +236,7 @@ def softplus(self, beta, threshold):
     return jnp.where(large, self, jnp.log1p(jnp.exp(jnp.where(large, 0, scaled))) / beta)
 
 
-@_functional("logsigmoid(Tensor self) -> Tensor")
+@_functional("logsigmoid(Tensor self) -> Tensor", forms=FUNCTION | OUT)
 @rounded_once
 def logsigmoid(self):
     """The logarithm of the sigmoid, without overflow."""
@@ -309,7 +309,7 @@ def _(g, self, lambd):
     return jnp.where(_within(self, lambd), 0, g)
 
 
-@_functional("softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", static=("lambd",))
+@_functional("softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", static=("lambd",), forms=FUNCTION | OUT)
 @rounded_once
 def softshrink(self, lambd):
     """Elements moved towards 0 by ``lambd``, at most to it."""

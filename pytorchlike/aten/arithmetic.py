@@ -92,7 +92,7 @@ def _(g, alpha):
     return -_scaled(g, alpha)
 
 
-@_binary("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", promoted=("self", "other"), forms=FUNCTION | METHOD)
+@_binary("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", promoted=("self", "other"), forms=FUNCTION | METHOD, numbers=("other",))
 @rounded_once
 def rsub(self, other, alpha):
     """``other - alpha * self``."""
@@ -250,7 +250,7 @@ def _(g, self, other):
     return -g * _floor_quotient(self, other)
 
 
-@_binary("fmod.Tensor(Tensor self, Tensor other) -> Tensor")
+@_binary("fmod.Tensor(Tensor self, Tensor other) -> Tensor", numbers=("other",))
 @rounded_once
 def fmod(self, other):
     """What is left of the division rounded towards zero; it has the sign of ``self``."""
@@ -273,13 +273,13 @@ for _operator, _kernel in ((floor_divide, "div_floor_cpu"), (remainder, "remaind
     _operator.data_check(RuntimeError, "ZeroDivisionError")(_by_integer_zero)
 
 
-@op("gcd(Tensor self, Tensor other) -> Tensor", promote=Promote.DEFAULT, forms=ALL_FORMS, differentiable=False)
+@op("gcd(Tensor self, Tensor other) -> Tensor", promote=Promote.DEFAULT, forms=ALL_FORMS, differentiable=False, numbers=())
 def gcd(self, other):
     """The greatest common divisor, never negative."""
     return jnp.gcd(self, other)
 
 
-@op("lcm(Tensor self, Tensor other) -> Tensor", promote=Promote.DEFAULT, forms=ALL_FORMS, differentiable=False)
+@op("lcm(Tensor self, Tensor other) -> Tensor", promote=Promote.DEFAULT, forms=ALL_FORMS, differentiable=False, numbers=())
 def lcm(self, other):
     """The least common multiple, never negative."""
     return jnp.lcm(self, other)
@@ -374,7 +374,7 @@ def pow_tensor(self, exponent):
 supports(pow_tensor, "pow", INTEGRAL, FLOATING, COMPLEX)
 
 
-@op("float_power(Tensor self, Tensor exponent) -> Tensor", forms=FUNCTION | METHOD | OUT)
+@op("float_power(Tensor self, Tensor exponent) -> Tensor", forms=FUNCTION | METHOD | OUT, numbers=("self", "exponent"))
 def float_power(self, exponent):
     """The power computed in double precision, complex where one of the two is."""
     kind = jnp.complex128 if COMPLEX in (category(self), category(exponent)) else jnp.float64
@@ -411,7 +411,7 @@ for _operator in (pow_tensor, float_power):
 _TERMS = ("self", "tensor1", "tensor2")
 
 
-@_binary("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", promoted=_TERMS)
+@_binary("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", promoted=_TERMS, numbers=())
 @rounded_once
 def addcmul(self, tensor1, tensor2, value):
     """``self + value * tensor1 * tensor2``."""
@@ -438,7 +438,7 @@ def _(g, tensor1, value):
 supports(addcmul, "addcmul_cpu_out", INTEGRAL, FLOATING, COMPLEX)
 
 
-@_binary("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", promoted=_TERMS)
+@_binary("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", promoted=_TERMS, numbers=())
 @rounded_once
 def addcdiv(self, tensor1, tensor2, value):
     """``self + value * tensor1 / tensor2``.

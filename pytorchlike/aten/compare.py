@@ -34,7 +34,7 @@ def _declare_comparison(name, function, aliases, ordered):
 
     body.__doc__ = f"Whether ``self`` compares with ``other`` by ``{name}``, element by element."
     schema = f"{name}.Tensor(Tensor self, Tensor other) -> Tensor"
-    operator = op(schema, promote=Promote.ALWAYS_BOOL, forms=ALL_FORMS, differentiable=False, aliases=aliases)(body)
+    operator = op(schema, promote=Promote.ALWAYS_BOOL, forms=ALL_FORMS, differentiable=False, aliases=aliases, numbers=("other",))(body)
     if ordered:
         supports(operator, f"{name}_cpu", BOOL, INTEGRAL, FLOATING)
     return operator
@@ -136,7 +136,7 @@ def _declare_logical(name, function):
         return function(self != 0, other != 0)
 
     body.__doc__ = f"``{name}`` of the truth values; what is not zero is true."
-    return op(f"{name}(Tensor self, Tensor other) -> Tensor", promote=Promote.ALWAYS_BOOL, forms=ALL_FORMS, differentiable=False)(body)
+    return op(f"{name}(Tensor self, Tensor other) -> Tensor", promote=Promote.ALWAYS_BOOL, forms=ALL_FORMS, differentiable=False, numbers=())(body)
 
 
 logical_and, logical_or, logical_xor = (_declare_logical(name, function) for name, function in _LOGICAL.items())
@@ -310,7 +310,7 @@ def _(self, mask, value):
         raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).")
 
 
-@op("heaviside(Tensor self, Tensor values) -> Tensor", promote=Promote.DEFAULT, forms=ALL_FORMS, differentiable=False)
+@op("heaviside(Tensor self, Tensor values) -> Tensor", promote=Promote.DEFAULT, forms=ALL_FORMS, differentiable=False, numbers=())
 def heaviside(self, values):
     """0 where ``self`` is negative or NaN, 1 where positive, ``values`` where zero."""
     return jnp.where(self == 0, values, (self > 0).astype(self.dtype))
@@ -348,7 +348,7 @@ def _declare_extremum(name, function, loses):
         return function(self, other)
 
     body.__doc__ = f"The {name} of both, NaN where one is.  Grad: halved between equal elements."
-    operator = _choice(f"{name}(Tensor self, Tensor other) -> Tensor", forms=FUNCTION | METHOD | OUT)(body)
+    operator = _choice(f"{name}(Tensor self, Tensor other) -> Tensor", forms=FUNCTION | METHOD | OUT, numbers=())(body)
     operator.grad("self")(lambda g, self, other: jnp.where(loses(self, other), 0, jnp.where(self == other, g / 2, g)))
     operator.grad("other")(lambda g, self, other: jnp.where(loses(other, self), 0, jnp.where(self == other, g / 2, g)))
     return operator
@@ -364,7 +364,7 @@ def _declare_nan_extremum(name, function, wins):
         return function(self, other)
 
     body.__doc__ = f"{name.removeprefix('f').capitalize()} of both, the number where one is NaN.  Grad: to ``self`` between equal elements."
-    operator = _choice(f"{name}(Tensor self, Tensor other) -> Tensor", forms=FUNCTION | METHOD | OUT)(body)
+    operator = _choice(f"{name}(Tensor self, Tensor other) -> Tensor", forms=FUNCTION | METHOD | OUT, numbers=())(body)
     operator.grad("self")(lambda g, self, other: jnp.where(wins(self, other) | _is_nan(other), g, 0))
     operator.grad("other")(lambda g, self, other: jnp.where(wins(self, other) | _is_nan(other), 0, g))
     return operator

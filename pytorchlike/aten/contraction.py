@@ -74,8 +74,8 @@ def _(self, other, dims_self, dims_other):
             )
 
 
-@composite("tensordot(Tensor a, Tensor b, Any dims=2, Tensor? out=None) -> Tensor", forms=FUNCTION)
-def tensordot(a, b, dims=2, out=None):
+@composite("tensordot(Tensor a, Tensor b, Any dims=2) -> Tensor", forms=FUNCTION | OUT)
+def tensordot(a, b, dims=2):
     """The product summed over the last ``dims`` dimensions of one and the first ones of the other, or over two lists of dimensions."""
     if not isinstance(dims, int | tuple | list):
         dims = dims.tolist() if dims.numel() > 1 else dims.item()
@@ -85,8 +85,7 @@ def tensordot(a, b, dims=2, out=None):
         if dims > min(a.dim(), b.dim()):
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         dims = (range(-dims, 0), range(dims))
-    result = tensordot_dims(a, b, tuple(dims[0]), tuple(dims[1]))
-    return result if out is None else out.copy_(result)
+    return tensordot_dims(a, b, tuple(dims[0]), tuple(dims[1]))
 
 
 # ----------------------------------------------------------------------------------------------------------------- einsum
@@ -267,11 +266,10 @@ def _ordinal(number: int, count: int) -> str:
     return "the first tensor" if number == 0 else "the last tensor" if number == count - 1 else f"tensor {number}"
 
 
-@composite("chain_matmul(Tensor[] matrices, *, Tensor? out=None) -> Tensor", forms=FUNCTION)
-def chain_matmul(matrices, out):
+@composite("chain_matmul(Tensor[] matrices) -> Tensor", forms=FUNCTION | OUT)
+def chain_matmul(matrices):
     """The product of matrices in the cheapest order."""
-    result = matrices[0].clone() if len(matrices) == 1 else multi_dot(list(matrices))
-    return result if out is None else out.copy_(result)
+    return matrices[0].clone() if len(matrices) == 1 else multi_dot(list(matrices))
 
 
 def _crossed(self, other, axis):

@@ -218,7 +218,7 @@ def type_as(self, other):
 
 
 # ---------------------------------------------------------------------------------------------------------------- writing
-@op("copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", forms=INPLACE)
+@op("copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", forms=INPLACE, numbers=("src",))
 def copy(self, src, non_blocking):
     """``src``, broadcast to the shape of ``self`` and cast to its dtype."""
     if jnp.iscomplexobj(src) and not jnp.iscomplexobj(self):
@@ -258,7 +258,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     return general_inplace(copy, (self, src, non_blocking))
 
 
-@op("fill.Tensor(Tensor self, Tensor value) -> Tensor", forms=FUNCTION | INPLACE)
+@op("fill.Tensor(Tensor self, Tensor value) -> Tensor", forms=FUNCTION | INPLACE, numbers=("value",))
 def fill_with_tensor(self, value):
     """The value of a 0-d tensor everywhere."""
     return jnp.broadcast_to(value.astype(self.dtype), self.shape)

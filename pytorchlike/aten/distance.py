@@ -17,7 +17,7 @@ _BOTH = ("", "nn.functional")
 _ROWS_WITHOUT_PRODUCT = 25
 
 
-@op("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", promote=Promote.DEFAULT, promoted=("self", "other"), static=("p",))
+@op("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", promote=Promote.DEFAULT, promoted=("self", "other"), static=("p",), numbers=())
 def dist(self, other, p):
     """The ``p``-norm of the difference of two tensors."""
     return power_norm(widened(self - other), p, None, False).astype(jnp.finfo(self.dtype).dtype)
@@ -48,6 +48,7 @@ def _(self, other, p):
 @op(
     "pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=1e-6, bool keepdim=False) -> Tensor",
     promote=Promote.INT_TO_FLOAT, forms=FUNCTION, namespaces=_BOTH,
+    numbers=(),
 )  # fmt: skip
 def pairwise_distance(x1, x2, p, eps, keepdim):
     """The ``p``-norm of ``x1 - x2 + eps`` over the last dimension."""
@@ -77,6 +78,7 @@ def _(x1, x2, p, eps, keepdim):
 @op(
     "cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-8) -> Tensor",
     promote=Promote.DEFAULT, forms=FUNCTION, namespaces=_BOTH,
+    numbers=(),
 )  # fmt: skip
 def cosine_similarity(x1, x2, dim, eps):
     """The product of two vectors, each divided by its norm, or by ``eps`` if that is larger.

@@ -195,7 +195,7 @@ def _(self_meta, dim, index):
     return outside_along(self_meta, dim, index)
 
 
-@op("index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", forms=_NO_OUT)
+@op("index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", forms=_NO_OUT, numbers=("value",))
 def index_fill(self, dim, index, value):
     """``self`` with a number, or a 0-d tensor, in all slices at the positions in a vector; negative positions count from the end."""
     return _write(self, dim, index, cast(value, self), "set")
@@ -445,7 +445,7 @@ def _(self, size, fill_value):
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
 
 
-@composite("nonzero(Tensor self, *, bool as_tuple=False) -> Tensor")
+@composite("nonzero(Tensor self, *, bool as_tuple=False) -> Tensor", forms=_METHODS)
 def nonzero(self, as_tuple):
     """The coordinates of the elements that are not zero, one row each, or one vector for each dimension; their number is read back."""
     if as_tuple and self.ndim == 0:

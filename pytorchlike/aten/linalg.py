@@ -446,7 +446,8 @@ def _(self, B, upper, left, unitriangular):
 
 
 @op(
-    "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)"
+    "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)",
+    forms=_FORMS,
 )
 def triangular_solve(self, A, upper, transpose, unitriangular):
     """The solutions of triangular systems, and the matrices again."""

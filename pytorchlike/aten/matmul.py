@@ -548,7 +548,7 @@ def _(self, vec1, vec2, beta, alpha):
 # ------------------------------------------------------------------------------------------------------------------ layers
 
 
-@op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", namespaces=("nn.functional",), forms=FUNCTION)
+@op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", namespaces=("nn.functional",), forms=FUNCTION | OUT)
 def linear(input, weight, bias):
     """``input @ weight.T + bias`` over the last dimension of ``input``."""
     out = contract_wide(input, weight)

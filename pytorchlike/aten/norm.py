@@ -13,7 +13,7 @@ import numpy as np
 from jax import lax
 
 from ..core.size import Size
-from ..dispatch.registry import FUNCTION, composite, op
+from ..dispatch.registry import FUNCTION, OUT, composite, op
 from .reduce import scalar_type, widened
 
 _FUNCTIONAL = ("nn.functional",)
@@ -527,11 +527,10 @@ def _(input, size, alpha, beta, k):
 
 
 @composite(
-    "normalize(Tensor input, float p=2.0, int dim=1, float eps=1e-12, Tensor? out=None) -> Tensor",
-    forms=FUNCTION,
+    "normalize(Tensor input, float p=2.0, int dim=1, float eps=1e-12) -> Tensor",
+    forms=FUNCTION | OUT,
     namespaces=_FUNCTIONAL,
 )
-def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
+def normalize(input, p=2.0, dim=1, eps=1e-12):
     """``input`` divided by its ``p``-norm along ``dim``, or by ``eps`` where that is larger."""
-    result = input / input.norm(p, dim, keepdim=True).clamp_min(eps)
-    return result if out is None else out.copy_(result)
+    return input / input.norm(p, dim, keepdim=True).clamp_min(eps)

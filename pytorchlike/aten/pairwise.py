@@ -13,7 +13,7 @@ _binary = functools.partial(op, promote=Promote.DEFAULT, forms=ALL_FORMS)
 _float_binary = functools.partial(op, promote=Promote.INT_TO_FLOAT, forms=ALL_FORMS)
 
 
-@_float_binary("atan2(Tensor self, Tensor other) -> Tensor", aliases=("arctan2",))
+@_float_binary("atan2(Tensor self, Tensor other) -> Tensor", aliases=("arctan2",), numbers=())
 @rounded_once
 def atan2(self, other):
     """The angle of the point (other, self), in [-pi, pi].  Grad: 0 at the origin."""
@@ -40,7 +40,7 @@ def _(g, self, other):
 supports(atan2, "atan2_cpu", BOOL, INTEGRAL, FLOATING)
 
 
-@_binary("hypot(Tensor self, Tensor other) -> Tensor")
+@_binary("hypot(Tensor self, Tensor other) -> Tensor", numbers=())
 @rounded_once
 def hypot(self, other):
     """The length of the hypotenuse."""
@@ -62,7 +62,7 @@ def _(g, other, result):
 supports(hypot, "hypot_cpu", FLOATING)
 
 
-@_float_binary("copysign.Tensor(Tensor self, Tensor other) -> Tensor")
+@_float_binary("copysign.Tensor(Tensor self, Tensor other) -> Tensor", numbers=("other",))
 def copysign(self, other):
     """The magnitude of ``self`` with the sign of ``other``."""
     return jnp.copysign(self, other)
@@ -81,7 +81,7 @@ def _(g):
 supports(copysign, "copysign_cpu", BOOL, INTEGRAL, FLOATING)
 
 
-@op("nextafter(Tensor self, Tensor other) -> Tensor", promote=Promote.DEFAULT, forms=ALL_FORMS, differentiable=False)
+@op("nextafter(Tensor self, Tensor other) -> Tensor", promote=Promote.DEFAULT, forms=ALL_FORMS, differentiable=False, numbers=())
 def nextafter(self, other):
     """The next representable number from ``self`` towards ``other``."""
     return jnp.nextafter(self, other)
@@ -90,7 +90,7 @@ def nextafter(self, other):
 supports(nextafter, "nextafter_cpu", FLOATING)
 
 
-@_binary("logaddexp(Tensor self, Tensor other) -> Tensor", forms=FUNCTION | METHOD | OUT)
+@_binary("logaddexp(Tensor self, Tensor other) -> Tensor", forms=FUNCTION | METHOD | OUT, numbers=())
 @rounded_once
 def logaddexp(self, other):
     """``log(exp(self) + exp(other))`` without overflow."""
@@ -112,7 +112,7 @@ def _(g, self, other):
 supports(logaddexp, "logaddexp_cpu", FLOATING, COMPLEX)
 
 
-@_binary("logaddexp2(Tensor self, Tensor other) -> Tensor", forms=FUNCTION | METHOD | OUT)
+@_binary("logaddexp2(Tensor self, Tensor other) -> Tensor", forms=FUNCTION | METHOD | OUT, numbers=())
 @rounded_once
 def logaddexp2(self, other):
     """``log2(2 ** self + 2 ** other)`` without overflow."""
@@ -181,7 +181,7 @@ supports(xlogy, "xlogy_cpu", BOOL, INTEGRAL, FLOATING)
 supports(xlog1py, "xlog1py_cpu", BOOL, INTEGRAL, FLOATING)
 
 
-@_float_binary("ldexp.Tensor(Tensor self, Tensor other) -> Tensor")
+@_float_binary("ldexp.Tensor(Tensor self, Tensor other) -> Tensor", numbers=())
 @rounded_once
 def ldexp(self, other):
     """``self * 2 ** other``."""

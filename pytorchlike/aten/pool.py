@@ -11,7 +11,7 @@ import numpy as np
 from jax import lax
 
 from ..core.dims import wrap_dim
-from ..dispatch.registry import FUNCTION, composite, op
+from ..dispatch.registry import FUNCTION, OUT, composite, op
 from .conv import expand
 from .reduce import is_integral, scalar_type, widened
 from .windows import Windows, gather_plane, scatter_plane
@@ -344,7 +344,7 @@ def _declare_average(spatial: int) -> None:
     )
     if spatial == 1:
 
-        @op(schema, forms=FUNCTION, namespaces=("", "nn.functional"))
+        @op(schema, forms=FUNCTION | OUT, namespaces=("", "nn.functional"))
         def average(input, kernel_size, stride, padding, ceil_mode, count_include_pad):
             """The mean of every window; ``count_include_pad`` counts padding zeros as elements."""
             return average_of(input, windows(input, kernel_size, stride, padding, ceil_mode), count_include_pad)
@@ -359,7 +359,7 @@ def _declare_average(spatial: int) -> None:
 
     else:
 
-        @op(schema, forms=FUNCTION, namespaces=("nn.functional",))
+        @op(schema, forms=FUNCTION | OUT, namespaces=("nn.functional",))
         def average(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
             """The mean of every window; ``divisor_override`` replaces the number of elements in it."""
             return average_of(input, windows(input, kernel_size, stride, padding, ceil_mode), count_include_pad, divisor_override)

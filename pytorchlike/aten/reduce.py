@@ -355,7 +355,7 @@ def _declare_extremum(name: str, largest: bool) -> None:
             raise RuntimeError(f"{name}(): does not support complex input")
         check_not_empty(name, self, axes)
 
-    @op(f"{name}.other(Tensor self, Tensor other) -> Tensor", promote=Promote.DEFAULT, forms=_FORMS)
+    @op(f"{name}.other(Tensor self, Tensor other) -> Tensor", promote=Promote.DEFAULT, forms=_FORMS, numbers=())
     def other(self, other):
         return (jnp.maximum if largest else jnp.minimum)(self, other)
 

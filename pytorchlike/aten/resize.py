@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ..dispatch.registry import FUNCTION, OPERATORS, composite, op
+from ..dispatch.registry import FUNCTION, OPERATORS, OUT, composite, op
 from .adaptive_pool import Taps, resample, resample_gradient
 from .reduce import is_integral, scalar_type, widened
 
@@ -340,7 +340,7 @@ def _unshuffle(x, r: int):
     return x.transpose(*range(n + 1), n + 2, n + 4, n + 1, n + 3).reshape(*lead, channels * r * r, height // r, width // r)
 
 
-@op("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", forms=FUNCTION, namespaces=_BOTH)
+@op("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", forms=FUNCTION | OUT, namespaces=_BOTH)
 def pixel_shuffle(self, upscale_factor):
     """``(*, C * r * r, H, W)`` -> ``(*, C, H * r, W * r)``."""
     return _shuffle(self, upscale_factor)
@@ -365,7 +365,7 @@ def _(self, upscale_factor):
         )
 
 
-@op("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", forms=FUNCTION, namespaces=_BOTH)
+@op("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", forms=FUNCTION | OUT, namespaces=_BOTH)
 def pixel_unshuffle(self, downscale_factor):
     """``(*, C, H * r, W * r)`` -> ``(*, C * r * r, H, W)``."""
     return _unshuffle(self, downscale_factor)
@@ -397,7 +397,7 @@ def _interleaved(x, groups: int):
     return x.reshape(shape[0], groups, shape[1] // groups, *shape[2:]).swapaxes(1, 2).reshape(shape)
 
 
-@op("channel_shuffle(Tensor self, int groups) -> Tensor", forms=FUNCTION, namespaces=_BOTH)
+@op("channel_shuffle(Tensor self, int groups) -> Tensor", forms=FUNCTION | OUT, namespaces=_BOTH)
 def channel_shuffle(self, groups):
     """Channels dealt out: the first of every group, then the second of every group, and so on."""
     return _interleaved(self, groups)

@@ -46,7 +46,7 @@ def _same_kind(*arrays):
 
 @op(
     "searchsorted(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
-    forms=FUNCTION | OUT, differentiable=False,
+    forms=FUNCTION | OUT, differentiable=False, numbers=("self",),
 )  # fmt: skip
 def searchsorted(sorted_sequence, self, out_int32, right, side, sorter):
     """Where values would be inserted into an ascending sequence, or into the matching lane of several."""
@@ -96,6 +96,7 @@ def _(sorted_sequence_meta, sorter):
     "bucketize(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     forms=FUNCTION | OUT,
     differentiable=False,
+    numbers=("self",),
 )
 def bucketize(self, boundaries, out_int32, right):
     """The bucket each value falls into; ``boundaries`` ascend."""
@@ -111,7 +112,7 @@ def _(self, boundaries, out_int32, right):
 
 @op(
     "isin(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
-    forms=FUNCTION | OUT, differentiable=False,
+    forms=FUNCTION | OUT, differentiable=False, numbers=("elements", "test_elements"),
 )  # fmt: skip
 def isin(elements, test_elements, assume_unique, invert):
     """Whether each element equals one of the others (NaN equals nothing)."""
@@ -298,7 +299,8 @@ def histogram_edges(self, bins, range):
 
 
 @composite(
-    "histogram(Tensor self, Any bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)"
+    "histogram(Tensor self, Any bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
+    forms=FUNCTION | METHOD | OUT,
 )
 def histogram(self, bins=100, range=None, weight=None, density=False):
     """The weight of the elements in each bin, and the bins' edges; ``bins`` is a number or the edges themselves."""

@@ -222,14 +222,14 @@ def _(g, self, other):
     return -g * self * special.zeta(self + 1, other)
 
 
-@_float_op("igamma(Tensor self, Tensor other) -> Tensor", aliases=("special.gammainc",))
+@_float_op("igamma(Tensor self, Tensor other) -> Tensor", aliases=("special.gammainc",), numbers=())
 @rounded_once
 def igamma(self, other):
     """The regularized lower incomplete gamma function."""
     return special.gammainc(self, other)
 
 
-@_float_op("igammac(Tensor self, Tensor other) -> Tensor", aliases=("special.gammaincc",))
+@_float_op("igammac(Tensor self, Tensor other) -> Tensor", aliases=("special.gammaincc",), numbers=())
 @rounded_once
 def igammac(self, other):
     """The regularized upper incomplete gamma function."""

@@ -26,7 +26,7 @@ from .derivative import Differentiable, rule_backward
 from .registry import Operator, Promote, parameters
 from .schema import Argument
 
-__all__ = ["Call", "OperatorInstruction", "bind", "broadcast_shapes", "column_major", "type_name"]
+__all__ = ["Call", "OperatorInstruction", "bind", "broadcast_shapes", "column_major", "type_name", "wrong_type"]
 
 # What stands for an argument in an instruction's key.
 TENSOR, NOTHING, FLOAT, INT = "tensor", "none", "float", "int"
@@ -381,8 +381,10 @@ def bind(operator: Operator, arguments: Sequence[Any], inplace: bool = False, ta
     return Call(instruction, tensors, floats, ints)
 
 
-def _wrong_type(operator: Operator, argument: Argument, value: Any, position: int, expected: str) -> TypeError:
-    return TypeError(f"{operator.name}(): argument '{argument.name}' (position {position + 1}) must be {expected}, not {type_name(value)}")
+def wrong_type(operator: Operator, argument: Argument, value: Any, position: int, expected: str) -> TypeError:
+    """torch's error for an argument of the wrong type."""
+    name = "input" if argument.name == "self" else argument.name
+    return TypeError(f"{operator.name}(): argument '{name}' (position {position + 1}) must be {expected}, not {type_name(value)}")
 
 
 def _part(operator: Operator, argument: Argument, value: Any, position: int, tensors: list[Tensor], floats: list[float], ints: list[int]) -> tuple:
@@ -393,18 +395,18 @@ def _part(operator: Operator, argument: Argument, value: Any, position: int, ten
     if value is None:
         if kind.endswith("?") or argument.default is None and not argument.required:
             return (NOTHING,)
-        raise _wrong_type(operator, argument, value, position, _readable(kind))
+        raise wrong_type(operator, argument, value, position, _readable(kind))
     if kind in ("Tensor", "Tensor?"):
-        if isinstance(value, (int, float, complex, np.number, np.bool_)):
+        if argument.name in operator.numbers and isinstance(value, (int, float, complex, np.number, np.bool_)):
             return _scalar(value, floats, ints)
-        raise _wrong_type(operator, argument, value, position, "Tensor")
+        raise wrong_type(operator, argument, value, position, "Tensor")
     if kind in ("Tensor[]", "Tensor?[]"):
         return _list_part(operator, argument, value, position, tensors)
     if argument.is_scalar:
         if isinstance(value, Tensor):
             value = value.item()
         if not isinstance(value, (int, float, complex, np.number, np.bool_)):
-            raise _wrong_type(operator, argument, value, position, "Number")
+            raise wrong_type(operator, argument, value, position, "Number")
         if argument.name in operator.static or (value is argument.default and not argument.required):
             value = value.item() if isinstance(value, np.generic) else value
             return ("static", value, type(value))
@@ -414,7 +416,7 @@ def _part(operator: Operator, argument: Argument, value: Any, position: int, ten
 
 def _list_part(operator: Operator, argument: Argument, value: Any, position: int, tensors: list[Tensor]) -> tuple:
     if isinstance(value, Tensor):
-        raise _wrong_type(operator, argument, value, position, "tuple of Tensors")
+        raise wrong_type(operator, argument, value, position, "tuple of Tensors")
     there = []
     for k, element in enumerate(value):
         if element is None and argument.type == "Tensor?[]":
@@ -482,7 +484,7 @@ def _static(operator: Operator, argument: Argument, value: Any, position: int) -
                 raise TypeError
             return (value,)
     except (TypeError, ValueError):
-        raise _wrong_type(operator, argument, value, position, _readable(kind)) from None
+        raise wrong_type(operator, argument, value, position, _readable(kind)) from None
     if isinstance(value, list):
         value = tuple(value)
     hash(value)

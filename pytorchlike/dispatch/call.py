@@ -24,12 +24,12 @@ from ..tensors.mutation import check_no_partial_overlap, check_writable, check_w
 from ..tensors.tape import Backward, Edge, Node, connect
 from ..tensors.tensor import Tensor, make_tensor, relayout
 from . import keys, overrides, registry
-from .bind import bind
+from .bind import bind, wrong_type
 from .derivative import Differentiable
-from .registry import Operator, Promote
+from .registry import Composite, Operator, Promote
 from .schema import Schema
 
-__all__ = ["apply", "backward_of", "call_factory", "cast_instruction", "general", "general_inplace", "general_out", "host_tensor", "put_out"]
+__all__ = ["apply", "backward_of", "call_factory", "cast_instruction", "composite_out", "general", "general_inplace", "general_out", "host_tensor", "named_results", "put_out"]
 
 
 # ---------------------------------------------------------------------------------------------------------------- the general way
@@ -118,8 +118,7 @@ def _refuse_numbers(operator: Operator, arguments: tuple[Any, ...]) -> None:
     """
     for position, (argument, value) in enumerate(zip(operator.schema.arguments, arguments)):
         if argument.type == "Tensor":
-            name = "input" if argument.name == "self" else argument.name
-            raise TypeError(f"{operator.name}(): argument '{name}' (position {position + 1}) must be Tensor, not {type(value).__name__}")
+            raise wrong_type(operator, argument, value, position, "Tensor")
 
 
 def general_inplace(operator: Operator, arguments: tuple[Any, ...], table: dict | None = None, key: tuple = ()) -> Tensor:
@@ -161,20 +160,41 @@ def general_out(operator: Operator, arguments: tuple[Any, ...], out: Any) -> Any
     if keys.is_intercepted((*arguments, out)):
         return keys.run(operator, "out", arguments, out)
     call = bind(operator, arguments)
-    targets = list(out) if isinstance(out, (tuple, list)) else [out]
+    targets = _targets(operator, out)
     for target in targets:
-        if not isinstance(target, Tensor):
-            raise TypeError(f"{operator.name}(): argument 'out' must be Tensor, not {type(target).__name__}")
         if operator.promote is not Promote.NONE:
             check_no_partial_overlap(target, call.tensors)
-    if operator.differentiable and thread.state.grad_enabled and any(t.requires_grad for t in (*call.tensors, *targets)):
-        culprit = "one of the arguments requires grad."
-        raise RuntimeError(f"{operator.name}(): functions with out=... arguments don't support automatic differentiation, but {culprit}")
+    if operator.differentiable:
+        _refuse_gradients(operator, (*call.tensors, *targets))
     values = tuple([t._value if t._storage is None else t._read() for t in call.tensors])
     results = record(call.instruction, values, tuple(call.floats), tuple(call.ints))
     for target, result in zip(targets, results, strict=True):
         put_out(target, result)
-    return out if isinstance(out, Tensor) or not isinstance(out, list) else tuple(out)
+    return wrap(operator.schema, tuple(targets))
+
+
+def composite_out(declared: Composite, results: Any, out: Any) -> Any:
+    """Put what a composite returned into the tensors of ``out=``."""
+    targets = _targets(declared, out)
+    found = [results] if isinstance(results, Tensor) else list(results)
+    _refuse_gradients(declared, (*found, *targets))
+    for target, result in zip(targets, found, strict=True):
+        put_out(target, result._content())
+    return wrap(declared.schema, tuple(targets))
+
+
+def _targets(declared: Operator | Composite, out: Any) -> list[Tensor]:
+    targets = list(out) if isinstance(out, (tuple, list)) else [out]
+    for target in targets:
+        if not isinstance(target, Tensor):
+            raise TypeError(f"{declared.name}(): argument 'out' must be Tensor, not {type(target).__name__}")
+    return targets
+
+
+def _refuse_gradients(declared: Operator | Composite, tensors: Sequence[Tensor]) -> None:
+    if thread.state.grad_enabled and any(t.requires_grad for t in tensors):
+        culprit = "one of the arguments requires grad."
+        raise RuntimeError(f"{declared.name}(): functions with out=... arguments don't support automatic differentiation, but {culprit}")
 
 
 def put_out(target: Tensor, result: Value) -> None:

@@ -169,15 +169,16 @@ callers["packet"] = _overload_packet
 
 
 def _resolve(name: str, overloads: list[tuple[Any, Callable]], args: tuple, kwargs: dict[str, Any]) -> Callable:
-    for declared, function in overloads:
-        if _fits(declared, args, kwargs):
-            return function
+    for numbers in (False, True):  # in place of tensors only where no overload takes them as they are
+        for declared, function in overloads:
+            if _fits(declared, args, kwargs, numbers):
+                return function
     got = ", ".join([*map(type_name, args), *[f"{k}={type_name(v)}" for k, v in kwargs.items()]])
     known = "\n".join(f" * ({', '.join(f'{a.type} {a.name}' for a in d.schema.arguments)})" for d, _ in overloads)
     raise TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n{known}\n")
 
 
-def _fits(declared: Any, args: tuple, kwargs: dict[str, Any]) -> bool:
+def _fits(declared: Any, args: tuple, kwargs: dict[str, Any], numbers: bool) -> bool:
     schema = declared.schema
     positional = [a for a in schema.arguments if not a.keyword_only]
     folded = folded_argument(schema)
@@ -200,8 +201,9 @@ def _fits(declared: Any, args: tuple, kwargs: dict[str, Any]) -> bool:
         if argument.name not in given:
             if argument.required:
                 return False
-        elif not fits(argument, given.pop(argument.name)):
-            return False
+        elif not fits(argument, value := given.pop(argument.name)):
+            if not (numbers and _is_number(value) and argument.name in getattr(declared, "numbers", ())):
+                return False
     return not given
 
 

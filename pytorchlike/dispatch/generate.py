@@ -22,7 +22,7 @@ from ..graph.value import Value, new_value
 from ..tensors.tape import Edge, Node, next_number
 from ..tensors.tensor import PLAIN_TYPES, Tensor
 from . import autocast, overloads, overrides, registry
-from .call import backward_of, general, general_inplace, general_out, host_tensor
+from .call import backward_of, composite_out, general, general_inplace, general_out, host_tensor, named_results
 from .registry import OUT, Operator, Promote, ViewOperator
 from .schema import Argument, Schema
 from .view import call_view, call_view_inplace
@@ -403,7 +403,7 @@ def make_function(declared: Any, first: str = "self", for_dunder: bool = False, 
     name = _python_name(schema.name)
     names = _parameters(schema, first)
     passed = ", ".join(names) + ("," if names else "")
-    with_out = isinstance(declared, Operator) and bool(declared.forms & OUT)
+    with_out = not isinstance(declared, ViewOperator) and bool(declared.forms & OUT)
     signature, defaults = _signature(schema, first, with_out)
     source = f"def {name}({signature}):\n" + _respell(schema, first) + _unfold(schema)
     namespace: dict[str, Any] = defaults | _SHARED | {"declared": declared}
@@ -431,13 +431,18 @@ def make_function(declared: Any, first: str = "self", for_dunder: bool = False, 
             rest = textwrap.indent(f"    one_by_one ={rest}", "    ")
             source = f"{head}    try:\n{rest}    except TypeError as error:\n        return others(error, {names[0]}, *one_by_one, **named)\n"
     else:
-        namespace["body"] = declared.body
+        namespace |= {"body": declared.body, "composite_out": composite_out}
+        if schema.result_names:
+            namespace["named"] = named_results(schema)
         by_kind = "".join(f"{n}={n}, " if a.keyword_only else f"{n}, " for n, a in zip(names, schema.arguments))
+        if with_out:
+            source += f"    if out is not None:\n        if wanted(({passed} out,)):\n            return {handing}, out)\n"
+            source += f"        return composite_out(declared, body({by_kind}), out)\n"
         unsure = ["thread.state.slow", *[_is_special(n, a) for n, a in zip(names, schema.arguments) if a.is_tensor]]
         source += f"    if {' or '.join(unsure)}:\n        if wanted(({passed})):\n            return {handing})\n"
         if autocast.is_listed(declared):
             source += f"        if thread.state.autocast:\n            return autocasting(declared, '', ({passed}))\n"
-        source += f"    return body({by_kind})\n"
+        source += f"    return {'named' if schema.result_names else ''}(body({by_kind}))\n"
     function = namespace["public"] = _compile(name, source, namespace)
     function.__doc__ = declared.__doc__
     function.__qualname__ = function.__name__ = schema.name

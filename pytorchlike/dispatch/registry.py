@@ -105,6 +105,7 @@ class Operator(_Declared):
         body: pure function; tensors arrive as arrays (cast as ``promote`` says), ``Scalar`` arguments as 0-d arrays (the default value
             as the Python number it is), everything else as hashable Python values.
         promote: see `Promote`; ``promoted`` names the arguments that take part (all tensors and scalars if empty).
+        numbers: names of the ``Tensor`` arguments in whose place a number may stand.
         differentiable: False for results that never carry a gradient.
         static: names of ``Scalar`` arguments that are part of the compile key instead.
         rules: argument name -> function of (g, names of saved arguments).
@@ -114,10 +115,12 @@ class Operator(_Declared):
     """
 
     def __init__(self, schema: str, body: Callable, forms: Form, namespaces: tuple[str, ...], promote: Promote, promoted: tuple[str, ...],
-                 differentiable: bool, static: tuple[str, ...], aliases: tuple[str, ...] = ()) -> None:  # fmt: skip
+                 differentiable: bool, static: tuple[str, ...], aliases: tuple[str, ...] = (),
+                 numbers: tuple[str, ...] | None = None) -> None:  # fmt: skip
         super().__init__(schema, body, forms, namespaces, aliases)
         self.promote = promote
         self.promoted = promoted
+        self._numbers = numbers
         self.differentiable = differentiable
         self.static = static
         self.rules: dict[str, Callable] = {}
@@ -138,6 +141,13 @@ class Operator(_Declared):
         if declared != written:
             raise ValueError(f"{self.qualified_name}: the schema's arguments are {declared}, the body's {written}")
         return found
+
+    @functools.cached_property
+    def numbers(self) -> frozenset[str]:
+        """The ``Tensor`` arguments in whose place a number may stand: those that were named, else all that take part in promotion."""
+        if self._numbers is not None or self.promote is Promote.NONE:
+            return frozenset(self._numbers or ())
+        return frozenset(self.promoted or [a.name for a in self.schema.arguments])
 
     def grad(self, *names: str) -> Callable[[Callable], Callable]:
         """Declare the rule for the gradient with respect to the named arguments (each one gets the same function).
@@ -231,6 +241,7 @@ def op(
     differentiable: bool = True,
     static: tuple[str, ...] = (),
     aliases: tuple[str, ...] = (),
+    numbers: tuple[str, ...] | None = None,
 ) -> Callable[[Callable], Operator]:
     """Declare an operator that computes; see `Operator` for the meaning of the arguments.
 
@@ -239,7 +250,7 @@ def op(
     """
 
     def declare(body: Callable) -> Operator:
-        return Operator(schema, body, forms, namespaces, promote, tuple(promoted), differentiable, static, aliases)
+        return Operator(schema, body, forms, namespaces, promote, tuple(promoted), differentiable, static, aliases, numbers)
 
     return declare
 

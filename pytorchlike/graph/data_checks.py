@@ -118,6 +118,6 @@ def raise_failed_now(checks: Sequence[HostCheck], arguments: Sequence[Value], fl
         else:
             found = host.predicate(arrays, floats, ints)
             bad, *numbers = found if found.__class__ is tuple else (found,)
-            if bad is not False and bad.any():
+            if bad is not False and (bad is True or bad.any()):
                 where = np.unravel_index(np.argmax(bad), np.shape(bad))
                 raise host.check.error([np.broadcast_to(n, np.shape(bad))[where] if np.ndim(n) else n for n in numbers])

@@ -102,6 +102,11 @@ def flatten(result: Any) -> list[Any]:
     return [result]
 
 
+def fields(result: Any) -> tuple[str, ...]:
+    """The names of a named tuple's elements; none of anything else."""
+    return tuple(getattr(type(result), "_fields", None) or getattr(type(result), "__match_args__", ()))
+
+
 def to_numpy(tensor: Any) -> np.ndarray:
     """A tensor's elements (bfloat16 as float32)."""
     tensor = tensor.detach()
@@ -174,8 +179,9 @@ def pull_back(module: Any, results: list[tuple[int, Any]], leaves: list[Any], se
 
 # ---------------------------------------------------------------------------------------------------------------- jobs
 def run_forward(module: Any, sample: Sample, dtype: str) -> Any:
-    """The function's results."""
-    return call(module, sample, Built(module, sample, dtype, False))
+    """The function's results, and their names."""
+    results = call(module, sample, Built(module, sample, dtype, False))
+    return results, fields(results)
 
 
 def run_gradients(module: Any, sample: Sample, dtype: str) -> Any:
@@ -216,7 +222,7 @@ def run_forms(module: Any, sample: Sample, dtype: str) -> dict[str, Outcome]:
 
 def run_out(module: Any, sample: Sample, dtype: str) -> dict[str, Outcome]:
     """The outcomes of calls with ``out=``: an empty one, one of the right shape, one that cannot hold the result, one with a gradient."""
-    results = flatten(run_forward(module, sample, dtype))
+    results = flatten(run_forward(module, sample, dtype)[0])
     several = len(results) > 1
 
     def into(make: Any, with_grad: bool = False) -> Any:
@@ -224,7 +230,7 @@ def run_out(module: Any, sample: Sample, dtype: str) -> dict[str, Outcome]:
         targets = [make(r) for r in results]
         result = find(module, sample.path)(*built.args, **built.kwargs, out=tuple(targets) if several else targets[0])
         assert all(r is t for r, t in zip(flatten(result), targets, strict=True)), "the result is the tensor that was passed"
-        return targets
+        return [*targets, *fields(result)]
 
     return {
         "empty out": attempt(into, lambda r: module.empty(0, dtype=r.dtype)),

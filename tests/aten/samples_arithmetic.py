@@ -24,6 +24,7 @@ SAMPLES = [
     ],
     *[Sample(name, T(3, 4), 2.5, dtypes=(*NUMBERS, *COMPLEX)) for name in ("add", "sub", "mul", "div", "rsub")],
     *[Sample(name, T(3, low=1, high=9), 2, dtypes=(*NUMBERS, "bool")) for name in ("add", "mul", "div")],
+    *[Sample(name, 2.5, T(3, low=1, high=9), dtypes=("float32", "int64")) for name in ("add", "sub", "mul", "div", "remainder", "pow")],
     *[Sample(name, T(3), T(3, dtype="int64", low=1, high=5)) for name in ("add", "sub", "mul", "div", "rsub")],
     *[Sample(name, BOOLS, OTHER_BOOLS) for name in ("add", "mul", "div", "sub", "rsub")],
     *[Sample(name, BOOLS, T(3, dtype="int64")) for name in ("add", "mul", "sub")],

@@ -21,6 +21,11 @@ __all__ = ["SafeNames", "StorageType", "find", "is_torch", "safe", "torch_path"]
 
 _OURS = __name__.partition(".")[0]
 _TORCH = "torch"
+#: Modules that torch's files name -> where what is in them is public, and a prefix that it has there no longer.
+_MOVED = {
+    "torch._C._nn": ("torch.nn.functional", ""), "torch._C._linalg": ("torch.linalg", "linalg_"), "torch._C._fft": ("torch.fft", "fft_"),
+    "torch._C._special": ("torch.special", "special_"), "torch.tensor": ("torch._tensor", ""),
+}  # fmt: skip
 _DTYPES = {name: BY_NAME[kind] for kind, name in STORAGE_NAMES.items()}
 
 
@@ -114,8 +119,10 @@ def find(module: str, name: str) -> Any:
         return _functions()[path]
     if path == "torch._C.Generator":
         return generator.Generator
-    if path == "torch._C._VariableFunctions":
+    if path == "torch._C._VariableFunctionsClass":  # an attribute of which is torch.relu
         return importlib.import_module(_OURS)
+    module, prefix = _MOVED.get(module, (module, ""))
+    name = name.removeprefix(prefix)
     try:
         return functools.reduce(getattr, name.split("."), importlib.import_module(_OURS + module.removeprefix(_TORCH)))
     except (ImportError, AttributeError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copyreg
 import math
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 from ..core.device import META, as_device
 from ..core.dtype import dtype as dtype_type
 from ..graph.value import aval_of, constant
+from .elements import elements_of, with_elements
 from .geometry import Geometry, contiguous, geometry
 from .layout import is_non_overlapping_and_dense
 from .pickling import on_storage
@@ -62,6 +64,13 @@ def set_attributes(tensor: Any, state: Any) -> None:
 
 def _parts(tensor: Tensor) -> tuple[Callable, tuple]:
     """The function that rebuilds the tensor, whatever its class and attributes, and the arguments."""
+    for hook in (getattr(tensor, "_backward_hooks", None) or {}).values():
+        if not hasattr(hook, "__torch_unserializable__"):
+            warnings.warn(
+                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the function with "
+                "@torch.utils.hooks.unserializable_hook to suppress this warning",
+                stacklevel=2,
+            )
     dtype, requires_grad = tensor.dtype, tensor.requires_grad
     if tensor.is_meta:
         return _rebuild_meta_tensor_no_storage, (dtype, tuple(tensor.shape), tuple(tensor.stride()), requires_grad)
@@ -167,10 +176,11 @@ def _as_dtype(found: Any) -> dtype_type:
     return found
 
 
-def _finished(tensor: Tensor, requires_grad: Any, metadata: Any) -> Tensor:
-    for bit, view in (("conj", "conj"), ("neg", "_neg_view")):
-        if isinstance(metadata, dict) and metadata.get(bit):
-            tensor = getattr(tensor, view)().detach()
+def _finished(tensor: Any, requires_grad: Any, metadata: Any) -> Tensor:
+    if isinstance(metadata, dict) and metadata:
+        found = elements_of(tensor._geometry, tensor.dtype)
+        found = found._replace(conjugate=bool(metadata.get("conj")), negative=bool(metadata.get("neg")))
+        tensor = on_storage(make_storage(tensor), with_elements(tensor._geometry, found))
     return tensor.requires_grad_() if requires_grad else tensor
 
 

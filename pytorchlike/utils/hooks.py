@@ -1,6 +1,14 @@
 """``torch.utils.hooks``: the handle of a registered hook, and what runs the full backward hooks of a module."""
 
+from collections.abc import Callable
+
 from ..core.handle import RemovableHandle
 from ..nn.modules.hooks import BackwardHook
 
-__all__ = ["BackwardHook", "RemovableHandle"]
+__all__ = ["BackwardHook", "RemovableHandle", "unserializable_hook"]
+
+
+def unserializable_hook(f: Callable) -> Callable:
+    """Mark a hook: saving a tensor that has it gives no warning that it is left behind."""
+    f.__torch_unserializable__ = True  # type: ignore[attr-defined]
+    return f

@@ -200,8 +200,11 @@ class RNNBase(Module):
                 parts.append(f"{name}={value}")
         return ", ".join(parts)
 
+    def __getstate__(self) -> dict:
+        # torch keeps the weights themselves beside their names, and needs them in a file.
+        return {**super().__getstate__(), "_flat_weights": self._flat_weights}
+
     def __setstate__(self, state: dict) -> None:
-        # Other implementations keep the weights themselves beside their names.
         state = {name: value for name, value in state.items() if name not in ("_flat_weights", "_flat_weight_refs", "all_weights")}
         super().__setstate__(state)
         self.__dict__.setdefault("proj_size", 0)

@@ -150,8 +150,18 @@ class TransformerDecoder(Module):
         return output if self.norm is None else self.norm(output)
 
 
+class _Named:
+    """An activation function in a pickle: its own address names ``torch``, which need not be there."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __reduce__(self) -> tuple:
+        return _get_activation_fn, (self.name,)
+
+
 class _WithActivation(Module):
-    """A layer with an activation function, which is pickled by its name: the function's own address names ``torch``, which need not be there."""
+    """A layer with an activation function, which is pickled by its name."""
 
     activation: Callable[[Tensor], Tensor]
 
@@ -159,7 +169,7 @@ class _WithActivation(Module):
         state = self.__dict__.copy()
         for name in ("relu", "gelu"):
             if state.get("activation") is _get_activation_fn(name):
-                state["activation"] = name
+                state["activation"] = _Named(name)
         return state
 
     def __setstate__(self, state: dict) -> None:

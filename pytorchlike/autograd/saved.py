@@ -61,6 +61,20 @@ overrides.pack_saved = _pack_saved
 
 
 # ---------------------------------------------------------------------------------------------------------------- attributes of nodes
+def _unpacked(self: Node, position: int) -> Tensor:
+    """A saved value as a tensor in its place on the tape.
+
+    Raises:
+        RuntimeError: it was freed, or modified in place since; torch's texts.
+    """
+    if self.saved is None:
+        raise RuntimeError(FREED)
+    return make_tensor(unpack_value(self, self.saved[position]), self.saved_edge(position))
+
+
+Node.unpacked = _unpacked  # type: ignore[attr-defined]
+
+
 class SavedTensor:
     """One tensor that a node saved."""
 
@@ -76,9 +90,7 @@ class SavedTensor:
         Raises:
             RuntimeError: it was freed, or modified in place since; torch's texts.
         """
-        if self._node.saved is None:
-            raise RuntimeError(FREED)
-        return make_tensor(unpack_value(self._node, self._node.saved[self._position]), self._node.saved_edge(self._position))
+        return self._node.unpacked(self._position)  # type: ignore[attr-defined]
 
     @property
     def data(self) -> Tensor:

@@ -125,7 +125,7 @@ def _made(name: str, overloads: list[tuple[Any, Callable]]) -> Any:
 def _other_overload(name: str, overloads: list[tuple[Any, Callable]], error: TypeError, *args: Any, **kwargs: Any) -> Any:
     """Call the overload that fits, or raise the error of the first one again."""
     for declared, function in overloads:
-        if _fits(declared, args, kwargs):
+        if _fits(declared, args, kwargs, False):
             return function(*args, **kwargs)
     raise error
 

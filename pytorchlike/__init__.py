@@ -96,6 +96,7 @@ from .version import __version__
 
 from . import autograd  # isort: skip
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
+from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from .autograd.grad_mode import is_grad_enabled, is_inference, is_inference_mode_enabled
 from .random import default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..core.handle import RemovableHandle, register
+from ..core.state import thread
 from ..graph.instruction import Instruction
 from ..graph.value import Aval, Value
 
@@ -379,6 +380,16 @@ def unpack_saved(node: Node) -> tuple[Value, ...]:
     return tuple([unpack_value(node, value) for value in saved])
 
 
+_SWITCH_ON = (
+    "enable anomaly detection to find the operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, "
+    "check_nan=False)."
+)
+_SHOWN_ABOVE = (
+    "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was changed in there or anywhere "
+    "later. Good luck!"
+)
+
+
 def unpack_value(node: Node, value: Value) -> Value:
     """A saved value, if it is still what was saved.
 
@@ -393,8 +404,8 @@ def unpack_value(node: Node, value: Value) -> Value:
         kind = f"torch.{storage.value.aval.device.type + '.' if storage.value.aval.device.type != 'cpu' else ''}{_tensor_type(value.aval)}"
         raise RuntimeError(
             f"one of the variables needed for gradient computation has been modified by an inplace operation: [{kind} {list(value.aval.size)}]"
-            f"{_which_output(node, value)} is at version {storage.tracked}; expected version {version} instead. Hint: enable anomaly detection to "
-            "find the operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False)."
+            f"{_which_output(node, value)} is at version {storage.tracked}; expected version {version} instead. Hint: "
+            f"{_SHOWN_ABOVE if thread.state.anomaly else _SWITCH_ON}"
         )
     return value
 

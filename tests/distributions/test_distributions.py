@@ -12,7 +12,6 @@ import pytest
 import torch
 
 import pytorchlike
-from pytorchlike.graph import counters, executors
 
 from .cases import CASES, Case, numbers
 

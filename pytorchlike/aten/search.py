@@ -1,8 +1,6 @@
-"""Looking values up and counting them: searchsorted, isin, unique, bincount, histograms."""
+"""Looking values up and counting them: searchsorted, isin, unique, bincount, histc."""
 
 from __future__ import annotations
-
-import math
 
 import jax.numpy as jnp
 import numpy as np
@@ -278,38 +276,3 @@ def _(min, max):
 def _(self, min, max):
     low, high = _range(self, min, max)
     return jnp.logical_not(jnp.isfinite(low) & jnp.isfinite(high))
-
-
-@op("_histogram(Tensor self, Tensor edges, Tensor? weight, bool density) -> Tensor", forms=FUNCTION, namespaces=(), differentiable=False)
-def weighted_histogram(self, edges, weight, density):
-    """The weight of the elements between neighbouring edges, or its density."""
-    x, count = self.reshape(-1), edges.shape[0] - 1
-    place = jnp.where(x == edges[-1], count - 1, insertion_places(edges, x, True) - 1)
-    place = jnp.where((x >= edges[0]) & (x <= edges[-1]), place, count)
-    ones = jnp.ones_like(x) if weight is None else weight.reshape(-1).astype(x.dtype)
-    sums = jnp.zeros((count + 1,), x.dtype).at[place].add(ones)[:count]
-    return sums / (jnp.sum(sums) * jnp.diff(edges)) if density else sums
-
-
-@op("_histogram_edges(Tensor self, int bins, float[]? range) -> Tensor", forms=FUNCTION, namespaces=(), differentiable=False)
-def histogram_edges(self, bins, range):
-    """The edges of equal bins over a range, or over that of the data."""
-    low, high = _range(self, *(range or (0.0, 0.0)))
-    return low + (high - low) * jnp.arange(bins + 1, dtype=self.dtype) / bins
-
-
-@composite(
-    "histogram(Tensor self, Any bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
-    forms=FUNCTION | METHOD | OUT,
-)
-def histogram(self, bins=100, range=None, weight=None, density=False):
-    """The weight of the elements in each bin, and the bins' edges; ``bins`` is a number or the edges themselves."""
-    if not self.dtype.is_floating_point:
-        raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{scalar_type(self.dtype.numpy)}'")
-    if isinstance(bins, int):
-        if bins <= 0:
-            raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
-        if range is not None and not all(math.isfinite(edge) for edge in range):
-            raise RuntimeError(f"torch.histogram(): range [{range[0]:g}, {range[1]:g}] is not finite")
-        bins = histogram_edges(self, bins, None if range is None else tuple(map(float, range)))
-    return weighted_histogram(self, bins, weight, density), bins

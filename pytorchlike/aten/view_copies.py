@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..core.dims import wrap_dim
+from ..dispatch.call import put_out
 from ..dispatch.registry import FUNCTION, METHOD, OPERATORS, OUT, composite, op
 from . import views
 from .copy import clone
-from .put import into
 
 _FORMS = FUNCTION | METHOD | OUT
 
@@ -29,24 +29,29 @@ def _contiguous(tensor):
 
 
 def _copying_schema(view: Any) -> str:
-    """The schema of a view operator's copying twin."""
-    text = view.schema_text.replace("(a -> *)", "").replace("(a)", "")
-    name, _, rest = text.partition("(")
+    """The schema of a view operator's copying twin, without ``out=``."""
+    name, parenthesis, rest = view.schema_text.replace("(a -> *)", "").replace("(a)", "").partition("(")
     base, dot, overload = name.partition(".")
-    arguments, _, results = rest.partition(") -> ")
-    star = "" if "*, " in arguments else "*, "
-    out = "Tensor[]? out=None" if results.endswith("[]") else "Tensor? out=None"
-    return f"{base}_copy{dot}{overload}({arguments}, {star}{out}) -> {results}"
+    return f"{base}_copy{dot}{overload}{parenthesis}{rest}"
 
 
 def _declare_copy(view: Any) -> None:
-    @composite(_copying_schema(view), forms=FUNCTION)
-    def copying(*arguments, out, **options):
-        found = view.function(*arguments, **options)
-        if not isinstance(found, tuple):
-            return into(out, _contiguous(found))
-        copies = into(out, tuple([_contiguous(part) for part in found]))
-        return copies if out is None else None  # as in torch
+    if view.schema_text.endswith("[]"):
+
+        @composite(_copying_schema(view).replace(") -> ", ", *, Tensor[]? out=None) -> "), forms=FUNCTION)
+        def copying(*arguments, out):
+            copies = tuple([_contiguous(part) for part in view.function(*arguments)])
+            if out is None:
+                return copies
+            for target, part in zip(out, copies, strict=True):
+                put_out(target, part._content())
+            return None  # as in torch
+
+    else:
+
+        @composite(_copying_schema(view), forms=FUNCTION | OUT)
+        def copying(*arguments, **options):
+            return _contiguous(view.function(*arguments, **options))
 
     copying.__doc__ = f"What `{view.name}` gives, as a copy."
 
@@ -55,27 +60,27 @@ for _name in _COPIED:
     _declare_copy(OPERATORS[_name])
 
 
-@composite("alias_copy(Tensor self, *, Tensor? out=None) -> Tensor", forms=FUNCTION)
-def alias_copy(self, *, out):
+@composite("alias_copy(Tensor self) -> Tensor", forms=FUNCTION | OUT)
+def alias_copy(self):
     """A contiguous copy."""
-    return into(out, _contiguous(self))
+    return _contiguous(self)
 
 
-@composite("detach_copy(Tensor self, *, Tensor? out=None) -> Tensor", forms=FUNCTION)
-def detach_copy(self, *, out):
+@composite("detach_copy(Tensor self) -> Tensor", forms=FUNCTION | OUT)
+def detach_copy(self):
     """A contiguous copy that is not on the tape."""
-    return into(out, _contiguous(self.detach()))
+    return _contiguous(self.detach())
 
 
-@composite("narrow_copy(Tensor self, int dim, int start, int length, *, Tensor? out=None) -> Tensor")
-def narrow_copy(self, dim, start, length, *, out):
+@composite("narrow_copy(Tensor self, int dim, int start, int length) -> Tensor", forms=_FORMS)
+def narrow_copy(self, dim, start, length):
     """What `narrow` gives, as a copy."""
     if dim >= self.ndim > 0:
         raise RuntimeError(
             "Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.  (Could this error message be improved?  If "
             "so, please report an enhancement request to PyTorch.)"
         )
-    return into(out, _contiguous(views.narrow(self, dim, start, length)))
+    return _contiguous(views.narrow(self, dim, start, length))
 
 
 # ------------------------------------------------------------------------------------------------------------------- unsafe splits
@@ -193,8 +198,8 @@ def _(g, offset, dim1, dim2):
     return jnp.diagonal(g, offset, dim1, dim2)
 
 
-@composite("as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset=None, *, Tensor? out=None) -> Tensor")
-def as_strided_scatter(self, src, size, stride, storage_offset, *, out):
+@composite("as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor", forms=_FORMS)
+def as_strided_scatter(self, src, size, stride, storage_offset):
     """A copy of ``self`` with its strides, in which a window on the memory is ``src``."""
     end = self.storage_offset() + sum((n - 1) * s for n, s in zip(self.shape, self.stride())) + 1 if self.numel() else 0
     memory = clone(views.as_strided(self, (end,), (1,), 0))
@@ -202,4 +207,4 @@ def as_strided_scatter(self, src, size, stride, storage_offset, *, out):
     window = views.as_strided(memory, size, stride, offset)
     _check_source("slice", tuple(window.shape), src)
     window.copy_(src)
-    return into(out, views.as_strided(memory, self.shape, self.stride(), self.storage_offset()))
+    return views.as_strided(memory, self.shape, self.stride(), self.storage_offset())

@@ -94,7 +94,7 @@ class Distribution:
 
     def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
         """What `expand` fills in: the given object or a new one of this type, whose ``__init__`` must then be the one of ``cls``."""
-        if _instance is None and type(self).__init__ != cls.__init__:
+        if _instance is None and type(self).__init__ != cls.__init__:  # type: ignore[misc]
             raise NotImplementedError(
                 f"Subclass {self.__class__.__name__} of {cls.__name__} that defines a custom __init__ method must also define a custom "
                 ".expand() method."
@@ -117,7 +117,7 @@ class Distribution:
 
     def _finished(self, cls: type, new: Any, batch_shape: Any, event_shape: Any) -> Any:
         """A new instance whose shapes are set and whose arguments need no checks."""
-        super(cls, new).__init__(batch_shape, event_shape, validate_args=False)  # type: ignore[misc]
+        super(cls, new).__init__(batch_shape, event_shape, validate_args=False)  # type: ignore[arg-type]
         new._validate_args = self._validate_args
         return new
 

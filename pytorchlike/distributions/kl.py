@@ -265,7 +265,9 @@ def _vector_kl(what: str) -> Callable:
     def finish(terms: Callable) -> Callable:
         def divergence(p, q):
             if p.event_shape != q.event_shape:
-                raise ValueError(f"KL-divergence between two {what} with                          different event shapes cannot be computed")
+                raise ValueError(
+                    f"KL-divergence between two {what} with                          different event shapes cannot be computed"
+                )
             log_dets, trace, distance = terms(p, q)
             return 0.5 * (log_dets + trace + distance - p.event_shape[0])
 

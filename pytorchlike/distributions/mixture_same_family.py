@@ -45,7 +45,9 @@ class MixtureSameFamily(Distribution):
             )
         count, components = mixture_distribution.logits.shape[-1], component_distribution.batch_shape[-1]
         if count != components:
-            raise ValueError(f"`mixture_distribution component` ({count}) does not equal `component_distribution.batch_shape[-1]` ({components})")
+            raise ValueError(
+                f"`mixture_distribution component` ({count}) does not equal `component_distribution.batch_shape[-1]` ({components})"
+            )
         self._num_component = count
         event_shape = component_distribution.event_shape
         self._event_ndims = len(event_shape)

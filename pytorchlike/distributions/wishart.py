@@ -82,9 +82,7 @@ class Wishart(ExponentialFamily):
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {event_shape[-1] - 1}.")
         setattr(self, name, matrix.expand((*batch_shape, -1, -1)))
         if self.df.lt(event_shape[-1]).any():
-            warnings.warn(
-                "Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.", stacklevel=2
-            )
+            warnings.warn("Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.", stacklevel=2)
         super().__init__(batch_shape, event_shape, validate_args=validate_args)
         self._batch_dims = [-(x + 1) for x in range(len(batch_shape))]
         self._unbroadcasted_scale_tril = _scale_tril_of(name, matrix)

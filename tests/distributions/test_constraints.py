@@ -120,7 +120,10 @@ REGISTERED = {
 }  # fmt: skip
 MATRIX_VALUES = ("lower_cholesky", "positive_definite", "positive_semidefinite")
 #: The registered part of those that have others as parts.
-PARTS = {"cat": lambda c, t: c.cat([c.positive, c.real], dim=-1, lengths=[1, 2]), "stack": lambda c, t: c.stack([c.positive, c.real, c.unit_interval], -1)}
+PARTS = {
+    "cat": lambda c, t: c.cat([c.positive, c.real], dim=-1, lengths=[1, 2]),
+    "stack": lambda c, t: c.stack([c.positive, c.real, c.unit_interval], -1),
+}
 
 
 @pytest.mark.parametrize("name", REGISTERED)

@@ -222,7 +222,14 @@ def test_draws_of_many_equal_torchs(dtype):
         t.manual_seed(3)
         kind = getattr(t, dtype)
         a, n, p = (t.tensor(x, dtype=kind) for x in (concentration, count, prob))
-        drawn = [t._standard_gamma(a), t.randn(3), t._sample_dirichlet(a[:600].view(-1, 4)), t.binomial(n, p), t.poisson(n), t.get_rng_state()]
+        drawn = [
+            t._standard_gamma(a),
+            t.randn(3),
+            t._sample_dirichlet(a[:600].view(-1, 4)),
+            t.binomial(n, p),
+            t.poisson(n),
+            t.get_rng_state(),
+        ]
         results.append([numbers(x) for x in drawn])
     for ours, theirs in zip(*results):
         np.testing.assert_array_equal(ours, theirs)

@@ -99,7 +99,9 @@ def test_equality_and_copies(name):
     for t in (pytorchlike, torch):
         T = t.distributions.transforms
         transform, same, other = make(T, t), make(T, t), T.PowerTransform(2.0)
-        results.append([transform == transform, transform == same, transform.inv == same.inv, transform == other, transform != transform.inv])
+        results.append(
+            [transform == transform, transform == same, transform.inv == same.inv, transform == other, transform != transform.inv]
+        )
     assert results[0] == results[1]
     transform = make(pytorchlike.distributions.transforms, pytorchlike)
     assert transform.inv.inv is transform

@@ -23,12 +23,16 @@ _TORCH = "torch"
 SHIM_FOLDER = str(Path(__file__).with_name("as_torch"))
 
 
+#: Modules of other packages that work on torch's memory, and ours that have the same functions.
+_STAND_INS = {"safetensors.torch": f"{_OURS}.interop.safetensors"}
+
+
 def _our_name(torch_name: str) -> str:
-    return _OURS + torch_name.removeprefix(_TORCH)
+    return _STAND_INS.get(torch_name) or _OURS + torch_name.removeprefix(_TORCH)
 
 
 def _is_torch(name: str) -> bool:
-    return name == _TORCH or name.startswith(_TORCH + ".")
+    return name == _TORCH or name.startswith(_TORCH + ".") or name in _STAND_INS
 
 
 class _AliasLoader(Loader):

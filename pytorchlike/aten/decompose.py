@@ -573,14 +573,7 @@ def _(self, b, rcond, driver):
         raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
 
 
-@op("householder_product(Tensor input, Tensor tau) -> Tensor", forms=_FUNCTION, namespaces=("linalg",), aliases=("orgqr",))
-def householder_product(input, tau):
-    """The first columns of the product of Householder reflections given by their vectors and factors."""
-    return lax.linalg.householder_product(input, tau)
-
-
 column_major |= {
     "cholesky": (0,), "cholesky.linalg": (0,), "cholesky_ex": (0,), "qr": (0, 1), "qr.linalg": (0, 1), "svd": (0,), "svd.linalg": (0, 2),
     "eigh": (1,), "eig": (1,), "lu_factor": (0,), "lu_factor_ex": (0,), "lu_solve": (0,), "lu_solve.torch": (0,), "lstsq": (0,),
-    "householder_product": (0,),
 }  # fmt: skip

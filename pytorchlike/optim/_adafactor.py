@@ -49,9 +49,8 @@ class Adafactor(RuleOptimizer):
     @classmethod
     def numbers(cls, group: Mapping[str, Any]) -> dict[str, Any]:
         first, second = group["eps"]
-        if first is None:  # torch takes that of the first parameter for the whole group
-            first = next((float(finfo(p.dtype).eps) for p in group["params"] if p.grad is not None), 0.0)
-        return {"eps.0": first, "eps.1": second, **{name: group[name] for name in ("lr", "beta2_decay", "d", "weight_decay")}}
+        eps = {"eps.1": second} if first is None else {"eps.0": first, "eps.1": second}
+        return eps | {name: group[name] for name in ("lr", "beta2_decay", "d", "weight_decay")}
 
     @classmethod
     def state_keys(cls, on: Mapping[str, Any]) -> tuple[str, ...]:
@@ -70,8 +69,10 @@ class Adafactor(RuleOptimizer):
                 state["col_var"] = _full((*shape[:-2], 1, shape[-1]), 0.0, param.dtype, param)
             else:
                 state["variance"] = _full(shape, 0.0, param.dtype, param)
-        return {"factored": len(shape) > 1}
+        # Where none is given, torch takes the first parameter's for the whole group.
+        first = next(p for p in group["params"] if p.grad is not None)
+        return {"factored": len(shape) > 1, "epsilon": float(finfo(first.dtype).eps)}
 
     @staticmethod
     def rule(t: Any, h: Any, on: Mapping[str, Any]) -> Any:
-        return t.adafactor(h, on["factored"], on["weight_decay"])
+        return t.adafactor(h, on["epsilon"], on["factored"], on["weight_decay"])

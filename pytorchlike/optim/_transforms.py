@@ -244,8 +244,12 @@ def _mixed(old: Array, new: Array, weight: Array) -> Array:
     return jnp.where(weight < 0.5, old + weight * (new - old), new - (new - old) * (1 - weight))
 
 
-def adafactor(h: Any, factored: bool, decays: bool) -> GradientTransformation:
-    """Adafactor, arXiv:1804.04235 algorithms 4 and 5, with torch's relative step sizes; the change of the parameter, its decay included."""
+def adafactor(h: Any, epsilon: float, factored: bool, decays: bool) -> GradientTransformation:
+    """Adafactor, arXiv:1804.04235 algorithms 4 and 5, with torch's relative step sizes; the change of the parameter, its decay included.
+
+    Args:
+        epsilon: the first eps where ``h`` has only the second.
+    """
 
     def init(p: Array) -> FactoredState | VarianceState:
         count = jnp.zeros((), jnp.int32)
@@ -258,7 +262,7 @@ def adafactor(h: Any, factored: bool, decays: bool) -> GradientTransformation:
         assert p is not None, "the step is relative to the parameter"
         count = state.count + 1
         t = count.astype(jnp.float64)
-        lr, (eps1, eps2) = h["lr"], h["eps"]
+        lr, eps2, eps1 = h["lr"], h["eps"][-1], h["eps"][0] if len(h["eps"]) > 1 else epsilon
         weight = (t ** h.exact["beta2_decay"]).astype(g.dtype)
         size = jnp.maximum(eps2, root_mean_square(p)) * jnp.minimum(h.exact["lr"], 1 / jnp.sqrt(t)).astype(g.dtype)
         if factored:

@@ -53,5 +53,6 @@ SAMPLES = [
     Sample("linalg.lstsq", _WIDE, T(2, 2), gradgrad=False, dtypes=FLOATS),
     Sample("linalg.lstsq", _TALL, T(3, 1), driver="gelsd", grad=False),
     Sample("linalg.lstsq", _WIDE, T(3, 1)),
-    Sample("linalg.householder_product", _TALL, T(values=[0.5]), grad=False),
+    Sample("linalg.householder_product", _TALL, T(values=[0.5])),
+    Sample("linalg.householder_product", _TALL, T(values=[0.5, 1.5])),
 ]

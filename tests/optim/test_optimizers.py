@@ -55,8 +55,6 @@ def test_pure_update_follows_torch_for_50_steps_and_is_traced_once(name, kwargs,
     reference = [theirs.nn.Parameter(theirs.from_numpy(a.copy())) for a in start(name, dtype)]
     optimizer = getattr(theirs.optim, name)(reference, **kwargs)
     group = optimizer.param_groups[0]
-    if group.get("eps", 0) == (None, 1e-3):  # the dtype's, which our class reads off its own parameters
-        group["eps"] = (theirs.finfo(reference[0].dtype).eps, 1e-3)
     on = cls.switches(group)
     traces = []
 
@@ -66,7 +64,8 @@ def test_pure_update_follows_torch_for_50_steps_and_is_traced_once(name, kwargs,
         def update(first, hypers, *each):
             traces.append(first)
             updated = [
-                cls.update({**on, "first": first, "factored": p.ndim > 1}, hypers, [p], [g], [s]) for p, g, s in zip(*each, strict=True)
+                cls.update({**on, "first": first, "factored": p.ndim > 1, "epsilon": float(jnp.finfo(p.dtype).eps)}, hypers, [p], [g], [s])
+                for p, g, s in zip(*each, strict=True)
             ]
             return [p for (p,), _ in updated], [s for _, (s,) in updated]
 

@@ -5,17 +5,13 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from ...aten.weight_norm import norm_except_dim
+from ...aten.weight_norm import weight_norm as weight_norm_of
 from ...tensors.tensor import Tensor
 from ..modules.module import Module
 from ..parameter import Parameter, UninitializedParameter
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
-
-
-def _norm_except_dim(v: Tensor, dim: int) -> Tensor:
-    if dim == -1:
-        return v.norm()
-    return v.norm(2, [d for d in range(v.dim()) if d != dim % v.dim()], True)
 
 
 class WeightNorm:
@@ -28,7 +24,7 @@ class WeightNorm:
     def compute_weight(self, module: Module) -> Tensor:
         """The weight: the direction scaled to the length."""
         g, v = getattr(module, self.name + "_g"), getattr(module, self.name + "_v")
-        return v * (g / _norm_except_dim(v, self.dim))
+        return weight_norm_of(v, g, self.dim)
 
     @staticmethod
     def apply(module: Module, name: str, dim: int | None) -> WeightNorm:
@@ -44,7 +40,7 @@ class WeightNorm:
                 "normalization"
             )
         del module._parameters[name]
-        module.register_parameter(name + "_g", Parameter(_norm_except_dim(weight, norm.dim).data))
+        module.register_parameter(name + "_g", Parameter(norm_except_dim(weight, 2, norm.dim).data))
         module.register_parameter(name + "_v", Parameter(weight.data))
         setattr(module, name, norm.compute_weight(module))
         module.register_forward_pre_hook(norm)

@@ -108,8 +108,8 @@ __getattr__, __dir__ = _operator_namespace(
     __name__,
     "",
     (
-        "_C", "_tensor", "_utils", "amp", "backends", "cpu", "cuda", "distributions", "fft", "hub", "linalg", "mps", "nn", "optim", "overrides",
+        "_C", "_tensor", "_utils", "amp", "backends", "compiler", "cpu", "cuda", "distributions", "fft", "hub", "linalg", "mps", "nn", "optim", "overrides",
         "serialization", "signal", "special", "storage", "testing", "utils", "version", "xpu",
     ),
-    {"load": "serialization", "save": "serialization"},
+    {"compile": "compiler", "load": "serialization", "save": "serialization"},
 )  # fmt: skip

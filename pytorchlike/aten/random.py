@@ -19,6 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..core.capturing import drawn as drawn_anew
 from ..core.device import device
 from ..core.dtype import bool_, float32, float64, int64
 from ..core.promotion import scalar_type_name
@@ -85,6 +86,16 @@ def _drawn(draw: Draw, generator: Generator, size: tuple[int, ...], stride: tupl
     return draw(generator, tuple(size[d] for d in order), dtype, True).transpose(np.argsort(order))
 
 
+def _made(generator: Generator, draw: Draw, size: tuple[int, ...], stride: tuple[int, ...] | None, dtype: Any, place: device) -> Tensor:
+    """A tensor of what is drawn, in row-major order without strides."""
+
+    def make() -> Tensor:
+        array = draw(generator, size, dtype, False) if stride is None else _drawn(draw, generator, size, stride, dtype)
+        return host_tensor(array, dtype, place)
+
+    return drawn_anew(make)
+
+
 def _create(target: Target, size: tuple[int, ...], generator: Any, draw: Draw, stride: tuple[int, ...] | None = None) -> Tensor:
     """A new tensor of random numbers, or ``out`` filled with them."""
     out = target.out
@@ -92,11 +103,10 @@ def _create(target: Target, size: tuple[int, ...], generator: Any, draw: Draw, s
         _resize(out, size)
         return _fill(target.function, out, draw, generator)
     if target.device.type == "meta":
-        array = np.broadcast_to(np.zeros((), target.dtype.numpy), size)
+        made = host_tensor(np.broadcast_to(np.zeros((), target.dtype.numpy), size), target.dtype, target.device)
     else:
         source = generator_for(target.function, generator, target.device)
-        array = draw(source, size, target.dtype, False) if stride is None else _drawn(draw, source, size, stride, target.dtype)
-    made = host_tensor(array, target.dtype, target.device)
+        made = _made(source, draw, size, stride, target.dtype, target.device)
     if stride is not None and stride != made.stride():
         made = make_tensor(relayout(made._value, stride))
     return made.requires_grad_() if target.requires_grad else made
@@ -120,7 +130,7 @@ def _fill(function: str, self: Tensor, draw: Draw, generator: Any) -> Tensor:
     if self.is_meta:
         return self
     source = generator_for(function, generator, self.device)
-    made = host_tensor(_drawn(draw, source, tuple(self.shape), tuple(self.stride()), self.dtype), self.dtype, self.device)
+    made = _made(source, draw, tuple(self.shape), tuple(self.stride()), self.dtype, self.device)
     if self.requires_grad and thread.state.grad_enabled:
         made = _REPLACED[function](made, self)
     write_into(self, made._value, made._edge)
@@ -348,8 +358,7 @@ def _uniform_for(size: tuple[int, ...], stride: tuple[int, ...] | None, p: Tenso
     draws.bernoulli_tensor(source, np.empty(0, p.dtype.numpy))  # refuses dtypes
     _check_probabilities(p)
     kind = p.dtype if p.dtype is float64 else float32
-    drawn = draws.uniform(source, size, kind) if stride is None else _drawn(_uniform, source, size, stride, kind)
-    return host_tensor(drawn, kind, p.device)
+    return _made(source, _uniform, size, stride, kind, p.device)
 
 
 def _compare_into(self: Tensor, p: Tensor, generator: Any) -> Tensor:
@@ -494,11 +503,15 @@ def _noise(self: Tensor, p: float, features: bool, kept: float | None) -> Tensor
     compute = np.dtype(np.float32) if kind.itemsize < 4 else kind
     value = compute.type(1.0 if kept is not None or p == 1 else compute.type(1) / compute.type(1.0 - p)).astype(kind)
     if p in (0, 1) or self.is_meta:
-        array = np.full(size, value if p == 0 else 0, kind)
+        made = host_tensor(np.full(size, value if p == 0 else 0, kind), self.dtype, self.device)
     else:
-        mask = _drawn(_kept(p), generator_for("dropout", None, self.device), size, stride, bool_)
-        array = np.where(mask, value, kind.type(0))
-    made = host_tensor(array, self.dtype, self.device)
+        dtype, place = self.dtype, self.device
+        source = generator_for("dropout", None, place)
+
+        def make() -> Tensor:  # may be kept: holds no tensor
+            return host_tensor(np.where(_drawn(_kept(p), source, size, stride, bool_), value, kind.type(0)), dtype, place)
+
+        made = drawn_anew(make)
     return make_tensor(relayout(made._value, stride)) if stride != made.stride() else made
 
 

@@ -27,12 +27,13 @@ class ThreadState:
         autocast: what autocast casts to; None when it is off.
         saved_tensor_hooks: stack of the hooks on what the tape saves.
         anomaly: nodes note where they were recorded.
+        capture: what a compiled function's call is being captured by (compiler/capture.py); None: nothing is captured.
         on_tracers: makes of an instruction the function to run on tracers (dispatch/custom_vjp.py); None is the instruction's own.
     """
 
     __slots__ = (
         "slow", "grad_enabled", "inference", "trace", "immediate", "modes", "device", "checks", "autocast", "saved_tensor_hooks", "anomaly",
-        "on_tracers",
+        "capture", "on_tracers",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -47,6 +48,7 @@ class ThreadState:
         self.autocast: Any = None
         self.saved_tensor_hooks: list[Any] = []
         self.anomaly = False
+        self.capture: Any = None
         self.on_tracers: Callable[..., Callable] | None = None
 
 

@@ -13,7 +13,7 @@ from ..core.device import CPU, META, device
 from .data_checks import DataCheck, HostCheck, verdict
 from .value import Aval, aval_of
 
-__all__ = ["Inference", "Instruction", "enable_x64", "evaluate"]
+__all__ = ["Inference", "Instruction", "enable_x64"]
 
 #: int64 and float64 exist as in torch, yet only around our own calls: the user's JAX code keeps its setting.
 enable_x64 = jax.enable_x64
@@ -30,6 +30,10 @@ class Inference:
         self.outputs = outputs
         self.jaxpr = jaxpr
         self.consts = consts
+
+    def evaluate(self, arguments: Sequence[Any]) -> list[Any]:
+        """Bind the program's equations again: inlined into whatever is being traced, or run at once on arrays."""
+        return jax.core.eval_jaxpr(self.jaxpr, self.consts, *arguments)
 
 
 class Instruction:
@@ -133,8 +137,3 @@ class Instruction:
 
     def __repr__(self) -> str:
         return f"<instruction {self.name}>"
-
-
-def evaluate(inference: Inference, arguments: Sequence[Any]) -> list[Any]:
-    """Bind an inferred program's equations again: inlined into whatever is being traced, or run at once on arrays."""
-    return jax.core.eval_jaxpr(inference.jaxpr, inference.consts, *arguments)

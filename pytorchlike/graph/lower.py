@@ -14,7 +14,6 @@ from jax import lax
 from ..core.device import jax_device
 from . import cache, counters, tiers
 from .data_checks import DataCheck
-from .instruction import evaluate
 from .trie import State
 from .value import Value
 
@@ -133,7 +132,7 @@ class Part:
             arguments += _scalars(floats, step.parent.float_count, instruction.float_count)
             arguments += _scalars(ints, step.parent.int_count, instruction.int_count)
             with jax.named_scope(instruction.name):
-                results = evaluate(inference, arguments)
+                results = inference.evaluate(arguments)
             count = len(inference.outputs)
             environment.update(zip(range(step.slot, step.slot + count), results[:count], strict=True))
             flags += results[count:]

@@ -43,9 +43,10 @@ class Trace:
         inputs: input value -> slot.
         floats, ints: the Python numbers that instructions take, in order.
         sites: slot -> source line, for instructions with data checks.
+        capture: what makes one instruction of the whole trace (compiler/capture.py), and is asked before a flush; usually None.
     """
 
-    __slots__ = ("position", "values", "inputs", "floats", "ints", "sites", "lock", "__weakref__")
+    __slots__ = ("position", "values", "inputs", "floats", "ints", "sites", "capture", "lock", "__weakref__")
 
     def __init__(self) -> None:
         self.position = _root
@@ -54,6 +55,7 @@ class Trace:
         self.floats: list[float] = []
         self.ints: list[int] = []
         self.sites: dict[int, tuple[str, int] | None] = {}
+        self.capture: Any = None
         self.lock = threading.RLock()
 
     def slot_of(self, value: Value) -> int:
@@ -73,7 +75,7 @@ class Trace:
 
     def extend(self, instruction: Instruction, slots: tuple[int, ...]) -> State | None:
         """The state behind a transition not seen before; None when the trace had to be flushed and everything starts anew."""
-        if self.position.is_full:
+        if self.position.is_full and self.capture is None:
             flush(self, "cap")
             return None
         inference = instruction.infer(tuple([self.values[slot].aval for slot in slots]))
@@ -149,6 +151,8 @@ def flush(trace: Trace, reason: str) -> None:
     Args:
         reason: what the flush is counted under in `explain`.
     """
+    if trace.capture is not None and not trace.capture.ends_by(reason):
+        return
     with trace.lock:
         position, values = trace.position, trace.values
         state = thread.state
@@ -263,7 +267,11 @@ def raise_data_errors() -> None:
 
 def step_boundary(reason: str) -> None:
     """A natural place to run what is pending: the end of an optimizer's step, the next batch of a loader."""
-    flush(thread.state.trace, reason)
+    trace = thread.state.trace
+    if trace.capture is not None:
+        trace.capture.has_boundary = True  # the captured call as a whole ends there
+    else:
+        flush(trace, reason)
 
 
 def flush_all() -> None:

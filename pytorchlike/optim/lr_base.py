@@ -6,9 +6,11 @@ import contextlib
 import functools
 import types
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from ..core.capturing import on_host
+from ..core.state import thread
 from ..tensors.tensor import Tensor
 from .optimizer import Optimizer
 
@@ -82,6 +84,18 @@ def _remember_calls(optimizer: Any) -> None:
     optimizer.step = types.MethodType(noted, optimizer)
 
 
+def _replayed(step: Callable) -> Callable:
+    """A scheduler's step, which a compiled training step runs anew each time it is replayed."""
+
+    @functools.wraps(step)
+    def stepped(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if thread.state.capture is None:
+            return step(self, *args, **kwargs)
+        return on_host(functools.partial(step, **kwargs), self, *args)
+
+    return stepped
+
+
 class LRScheduler:
     """The base of all schedulers: a subclass defines ``get_lr``.
 
@@ -96,6 +110,11 @@ class LRScheduler:
     __module__ = "torch.optim.lr_scheduler"
     _get_lr_called_within_step = False
     _is_initial = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "step" in cls.__dict__:
+            cls.step = _replayed(cls.__dict__["step"])  # type: ignore[method-assign]
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         check_optimizer(optimizer)
@@ -134,16 +153,17 @@ class LRScheduler:
         """The rates of the groups for ``last_epoch``, from those before."""
         raise NotImplementedError
 
+    @_replayed
     def step(self, epoch: int | None = None) -> None:
         """Go to the next epoch, or to the given one."""
         if self._step_count == 1:
             if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
-                warnings.warn(_OVERRIDDEN, stacklevel=2)
+                warnings.warn(_OVERRIDDEN, stacklevel=3)
             elif not getattr(self.optimizer, "_opt_called", False):
-                warnings.warn(_WRONG_ORDER, stacklevel=2)
+                warnings.warn(_WRONG_ORDER, stacklevel=3)
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=3)
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:

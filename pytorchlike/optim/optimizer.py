@@ -16,6 +16,7 @@ from ..autograd.grad_mode import enable_grad, no_grad
 from ..core import dtype as dtypes
 from ..core.handle import RemovableHandle, register
 from ..core.lazy import uncollected
+from ..core.state import thread
 from ..graph.instruction import Instruction
 from ..graph.recorder import record, step_boundary
 from ..graph.value import aval_of, constant, on_device
@@ -522,6 +523,9 @@ class RuleOptimizer(Optimizer):
             targets = [*params, *(self.state[p][key] for key in keys for p in params)]
             arguments = [*targets, *(p.grad for p in params), *(value.to(device) for value in tensors.values())]
             instruction = _instruction(type(self), tuple(switches.items()), keys, len(params), tuple(floats), tuple(tensors))  # type: ignore[arg-type]
+            capture = thread.state.capture
+            if capture is not None:
+                capture.note_floats([(group, *_place(name)) for name in floats])
             results = record(instruction, tuple([a._content() for a in arguments]), tuple(floats.values()))
             for target, value in zip(targets, results, strict=True):
                 write_into(target, value)
@@ -537,6 +541,12 @@ class RuleOptimizer(Optimizer):
                 # Arrays of the host, not operators: the first step then is the same trace as all others.
                 state[key] = _full(() if scalar else param.shape, value, dtypes.float32 if scalar else param.dtype, param)
         return {}
+
+
+def _place(name: str) -> tuple[str, int | None]:
+    """Where in a group a number of `RuleOptimizer.numbers` stands: ``betas.0`` -> ``("betas", 0)``."""
+    base, _, index = name.partition(".")
+    return base, int(index) if index else None
 
 
 def _full(shape: tuple[int, ...], value: Any, dtype: dtypes.dtype, like: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ import secrets
 
 import numpy as np
 
+from ..core.capturing import break_capture
 from ..core.device import CPU, as_device, device
 from ..core.dtype import uint8
 from ..graph.recorder import synchronise
@@ -51,6 +52,7 @@ class Generator:
         return self._device
 
     def _restart(self, seed: int) -> None:
+        break_capture("the state of a random generator is set")
         self._seed = seed
         self._bits._legacy_seeding(seed & 0xFFFFFFFF)  # torch uses the low 32 bits only
         self._untouched = True
@@ -119,6 +121,7 @@ class Generator:
         Raises:
             RuntimeError: they have not torch's size or are not a state.
         """
+        break_capture("the state of a random generator is set")
         if state.size != _STATE.itemsize:
             raise RuntimeError(
                 f"Expected a CPUGeneratorImplState of size {_STATE.itemsize} but found the input RNG state size to be {state.size}"
@@ -164,12 +167,14 @@ class Generator:
 
     def words32(self, count: int) -> np.ndarray:
         """The next ``count`` 32-bit words of the stream."""
+        break_capture("random numbers are drawn that are no tensor of their own")
         if count:
             self._untouched = False
         return self._words.integers(0, 1 << 32, count, dtype=np.uint32)
 
     def words64(self, count: int) -> np.ndarray:
         """The next ``count`` 64-bit words: two 32-bit ones each, the first in the high half."""
+        break_capture("random numbers are drawn that are no tensor of their own")
         words = self.words32(2 * count)
         both = words[0::2].astype(np.uint64)
         both <<= np.uint64(32)
@@ -178,6 +183,7 @@ class Generator:
 
     def uniform32(self, count: int) -> np.ndarray:
         """``count`` float32 in [0, 1): the low 24 bits of a word each."""
+        break_capture("random numbers are drawn that are no tensor of their own")
         values = np.empty(count, np.float32)
         for start in range(0, count, _PIECE):
             piece = values[start : start + _PIECE]
@@ -188,6 +194,7 @@ class Generator:
 
     def uniform64(self, count: int) -> np.ndarray:
         """``count`` float64 in [0, 1): the low 53 bits of a 64-bit word each."""
+        break_capture("random numbers are drawn that are no tensor of their own")
         values = np.empty(count, np.float64)
         for start in range(0, count, _PIECE):
             piece = values[start : start + _PIECE]
@@ -198,6 +205,7 @@ class Generator:
 
     def normal64(self, count: int) -> np.ndarray:
         """``count`` standard normal float64, one after the other: each pair's second number waits for the next draw, also across calls."""
+        break_capture("random numbers are drawn that are no tensor of their own")
         head = [] if self._normal is None or not count else [self._normal]
         if head:
             self._normal = None

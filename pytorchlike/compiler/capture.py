@@ -1,0 +1,102 @@
+"""Capturing one call of a compiled function: it runs as always, into a trace of its own, and everything it depends on is noted."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..core.state import thread
+from ..graph import provenance
+from ..graph.recorder import Trace, flush
+from ..graph.value import Value
+from ..tensors.tape import next_number
+
+__all__ = ["Break", "Capture"]
+
+
+class Break:
+    """Why a call could not be captured: a reason, and the line of the user's code."""
+
+    __slots__ = ("reason", "site")
+
+    def __init__(self, reason: str, site: tuple[str, int] | None) -> None:
+        self.reason, self.site = reason, site
+
+    def __str__(self) -> str:
+        where = provenance.as_text(self.site)
+        return f"{self.reason} ({where})" if where else self.reason
+
+
+class Capture:
+    """One call that is being captured.
+
+    Attributes:
+        trace: what it records into.
+        broken: the first reason why it cannot be replayed; None: it can.
+        has_boundary: an optimizer's step, or another natural end of a trace, was part of it.
+        actions: what is done on the host at each replay, in order: ("host", function, arguments), ("draw", function) or
+            ("float", index into the trace's floats, dictionary, key, index in a tuple or None).
+        draws: the values that hold random numbers -> number of the action.
+        watch: notes what Python state is read (compiler/watch.py).
+        first_node: nodes of the tape with this number or a higher one were made by the call.
+    """
+
+    def __init__(self) -> None:
+        self.broken: Break | None = None
+        self.has_boundary = False
+        self.actions: list[tuple] = []
+        self.draws: dict[Value, int] = {}
+        self.paused = 0
+        self.watch: Any = None
+        self.first_node = next_number()
+        state = thread.state
+        flush(state.trace, "compile")
+        self.trace = state.trace = Trace()
+        self.trace.capture = self
+
+    def give_up(self, reason: str) -> None:
+        """The call cannot be replayed; it goes on, eagerly."""
+        if self.broken is None:
+            self.broken = Break(reason, provenance.user_line())
+
+    def ends_by(self, reason: str) -> bool:
+        """Asked before the trace is flushed: somebody needs numbers, which ends the capture."""
+        self.give_up("numbers are needed in the middle: " + reason)
+        self.trace.capture = None
+        return True
+
+    def note_floats(self, sources: list[tuple[dict, str, int | None]]) -> None:
+        """The floats that are recorded next are read anew at each replay from these dictionaries (an optimizer's groups)."""
+        first = len(self.trace.floats)
+        for k, (container, key, index) in enumerate(sources):
+            self.actions.append(("float", first + k, container, key, index))
+
+    def run_on_host(self, function: Callable[..., Any], args: tuple) -> Any:
+        """Run Python that each replay runs again at the same place; what it writes is no effect of the call."""
+        watch = self.watch
+        before = {(id(container), key) for container, key, _, _ in watch.changes() if container is not None} if watch is not None else set()
+        with self.pause():
+            result = function(*args)
+        if watch is not None:
+            watch.settle(before)
+        self.actions.append(("host", function, args))
+        return result
+
+    def note_draw(self, made: Any, make: Callable[[], Any]) -> None:
+        """A tensor holds random numbers, which ``make`` draws anew."""
+        self.draws[made._value] = len(self.actions)
+        self.actions.append(("draw", make))
+
+    @contextlib.contextmanager
+    def pause(self) -> Iterator[None]:
+        """Note nothing inside the block."""
+        self.paused += 1
+        try:
+            yield
+        finally:
+            self.paused -= 1
+
+    def end(self) -> None:
+        """The call is over."""
+        self.trace.capture = None

@@ -1,0 +1,183 @@
+"""`Compiled`: a function with its captured calls.  A call whose guards hold is replayed; another one runs, and is captured if it can be."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ..core.state import thread
+from ..graph.recorder import step_boundary
+from ..nn.modules.module import Module
+from ..tensors.tensor import Tensor
+from . import settings
+from .capture import Break, Capture
+from .guards import ambient
+from .logs import log
+from .replay import Replay, Unreplayable
+from .structure import flatten
+from .watch import Watch
+
+__all__ = ["Compiled", "Unsupported", "all_compiled"]
+
+#: Every compiled function that is alive, for `compiler.reset`.
+all_compiled: list[Any] = []
+
+
+class Unsupported(RuntimeError):  # noqa: N818 - torch's name
+    """A call with ``fullgraph=True`` that cannot be captured as one graph."""
+
+    __module__ = "torch._dynamo.exc"
+
+
+class Compiled:
+    """A compiled function.
+
+    Args:
+        function: what is compiled.
+        target: the object that guards refer to: the function, or the module whose forward it is.
+        fullgraph: raise where a call cannot be captured.
+        name: for messages and profiles.
+
+    Attributes:
+        replays: captured calls, the one that was used last in front.
+        breaks: why calls could not be captured.
+        misses: for each call that no captured one fitted: what differed from the last used one.
+        calls, captures: how many calls, how many of them were captured.
+    """
+
+    def __init__(self, function: Callable, target: Any, fullgraph: bool, name: str) -> None:
+        self.function, self.target, self.fullgraph, self.name = function, target, fullgraph, name
+        self.replays: list[Replay] = []
+        self.breaks: list[Break] = []
+        self.misses: list[str] = []
+        self.floating: set[tuple] = set()
+        self.calls = self.captures = self.failures = 0
+        self.gave_up = False
+        all_compiled.append(self)
+
+    def reset(self) -> None:
+        """Forget the captured calls."""
+        self.replays.clear()
+        self.breaks.clear()
+        self.misses.clear()
+        self.floating.clear()
+        self.calls = self.captures = self.failures = 0
+        self.gave_up = False
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        state = thread.state
+        if state.immediate or state.capture is not None or settings.stance != "default":
+            return self._otherwise(args, kwargs)
+        self.calls += 1
+        leaves: list[Any] = []
+        structure = flatten((args, kwargs), leaves)
+        failed = None
+        for k, replay in enumerate(self.replays):
+            known = replay.guards.check(structure, leaves)
+            if known.__class__ is list:
+                if k:
+                    self.replays.insert(0, self.replays.pop(k))
+                return replay(known)
+            if failed is None:
+                failed = known
+        if failed is not None:
+            self._missed(self.replays[0], failed)
+        if self.gave_up or len(self.replays) >= settings.config.cache_size_limit:
+            return self._past_the_limit(args, kwargs)
+        return self._capture(args, kwargs, structure, leaves)
+
+    def _otherwise(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Run where nothing is captured: inside JAX's transformations, inside another compiled function, or by `set_stance`."""
+        if settings.stance == "fail_on_recompile" and not thread.state.immediate and thread.state.capture is None:
+            leaves: list[Any] = []
+            structure = flatten((args, kwargs), leaves)
+            for replay in self.replays:
+                known = replay.guards.check(structure, leaves)
+                if known.__class__ is list:
+                    return replay(known)
+            raise RuntimeError("Detected recompile when torch.compile stance is 'fail_on_recompile'")
+        return self.function(*args, **kwargs)
+
+    # ----------------------------------------------------------------------------------------------------------- capturing
+    def _capture(self, args: tuple, kwargs: dict[str, Any], structure: Any, leaves: list[Any]) -> Any:
+        ambience = ambient()
+        capture = Capture()
+        watch = capture.watch = Watch(capture, self.floating)
+        for k, leaf in enumerate(leaves):
+            if isinstance(leaf, Tensor):
+                watch.find(leaf, None, False, f"argument {k}")
+            else:
+                watch.look_into(leaf, f"argument {k}")
+        self._roots(watch)
+        state = thread.state
+        state.capture = capture
+        try:
+            with watch:
+                result = self.function(*args, **kwargs)
+        finally:
+            state.capture = None
+            capture.end()
+        self.captures += 1
+        replay = None
+        if capture.broken is None:
+            try:
+                replay = Replay(self.name, capture, watch, leaves, structure, result, ambience)
+                replay.take_over()
+            except Unreplayable as reason:
+                capture.give_up(str(reason))
+                replay = None
+        if replay is not None:
+            self.replays.insert(0, replay)
+            log("graph_code", "%s captured: %d operators, %d guards", self.name, len(replay.instruction.steps), len(replay.guards))
+        else:
+            self._broke(capture)
+        if capture.has_boundary:
+            step_boundary("compiled step")
+        return result
+
+    def _roots(self, watch: Watch) -> None:
+        target = self.target
+        if isinstance(target, Module):
+            watch.adopt(target, self.name)
+        function = getattr(self.function, "__func__", self.function)
+        while hasattr(function, "__wrapped__"):
+            function = function.__wrapped__
+        if getattr(function, "__closure__", None):
+            watch.closure_of(function)
+        owner = getattr(self.function, "__self__", None)
+        if owner is not None and not isinstance(owner, type):
+            watch.look_into(owner, "self")
+
+    def _broke(self, capture: Capture) -> None:
+        assert capture.broken is not None
+        self.breaks.append(capture.broken)
+        log("graph_breaks", "Graph break in %s: %s", self.name, capture.broken)
+        if self.fullgraph:
+            raise Unsupported(f"{self.name} cannot be compiled as one graph: {capture.broken}")
+        self.failures += 1
+        if self.failures >= settings.config.cache_size_limit and not self.replays:
+            self.gave_up = True
+
+    # ---------------------------------------------------------------------------------------------------------- recompiling
+    def _missed(self, replay: Replay, number: int) -> None:
+        reason = replay.guards.reasons[number]
+        place = replay.guards.places[number]
+        if place is not None:
+            self.floating.add(place)
+        self.misses.append(reason)
+        log("recompiles", "Recompiling %s: %s", self.name, reason)
+        if settings.stance == "eager_on_recompile":
+            return
+
+    def _past_the_limit(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        if not self.gave_up:
+            self.gave_up = True
+            warnings.warn(
+                f"torch.compile hit config.recompile_limit ({settings.config.cache_size_limit}) for {self.name!r}; last reason: "
+                f"{self.misses[-1] if self.misses else 'none'}. Further calls that no captured one fits run without compilation.",
+                stacklevel=3,
+            )
+        return self.function(*args, **kwargs)
+
+

@@ -1,0 +1,442 @@
+"""Replaying a captured call: one instruction is recorded, and what the call wrote is written again."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from ..core.state import thread
+from ..graph import recorder
+from ..graph.value import Value, constant
+from ..tensors.storage import Storage
+from ..tensors.tape import AccumulateGrad, Node, accumulator, new_node, next_number
+from ..tensors.tensor import Tensor, make_storage, new_tensor
+from .capture import Capture
+from .captured import Captured, captured
+from .guards import Guards
+from .known import Known, gradient_of, memory_of
+from .structure import flatten, unflatten
+from .watch import CONTAINERS, MISSING, Watch, is_simple
+
+__all__ = ["Replay", "Unreplayable"]
+
+
+class Unreplayable(Exception):  # noqa: N818 - caught at once, never seen
+    """The call had an effect, or a result, that cannot be brought about without running Python."""
+
+
+class Replay:
+    """A captured call, ready to be replayed.
+
+    Args:
+        name: the compiled function's name.
+        capture, watch: what was noted of the call.
+        arguments, structure: the flat arguments and their structure.
+        result: what the call returned.
+        ambience: `guards.ambient` before the call.
+
+    Raises:
+        Unreplayable: with the reason.
+    """
+
+    def __init__(self, name: str, capture: Capture, watch: Watch, arguments: Sequence[Any], structure: Any, result: Any, ambience: tuple) -> None:
+        self._watch = watch
+        self._capture = capture
+        self._known = list(watch.known.values())
+        self._trace = capture.trace
+        self._slots: dict[int, int] = {}  # slots that something needs -> number of the instruction's result
+        self._nodes: dict[Node, int] = {}
+        self._node_plans: list[tuple] = []
+        self._stored: dict[int, int] = {}
+        self._storage_plans: list[tuple] = []
+        self._needed: set[int] = set()
+        self._inputs = self._input_values()
+        self.memory_plans = [plan for known in self._known for plan in self._memory_plan(known)]
+        self.gradient_plans = [plan for known in self._known for plan in self._gradient_plan(known)]
+        fresh = {(id(action[2]), action[3]) for action in capture.actions if action[0] == "float"}
+        self.write_plans = [
+            (container, key, value if value is MISSING else self._describe(value, where)) for container, key, value, where in self._changes(fresh)
+        ]
+        leaves: list[Any] = []
+        self.structure = flatten(result, leaves)
+        self.result_plans = [self._describe(leaf, "the result") for leaf in leaves]
+        del leaves, result
+        slots = tuple(sorted(self._slots))
+        self.instruction: Captured = captured(name, self._trace.position, slots)
+        order = {slot: k for k, slot in enumerate(slots)}
+        self._order = [order[slot] for slot in self._slots]  # number of a result as the plans count -> as the instruction does
+        self.input_plans = [self._input_plan(slot) for slot in self.instruction.inputs]
+        self.floats, self.ints = tuple(self._trace.floats), tuple(self._trace.ints)
+        self.actions = capture.actions
+        self.has_boundary = capture.has_boundary
+        relevant = self._relevant()
+        self.guards = Guards(watch, arguments, structure, fresh, relevant, ambience)
+        if not self._needed <= self.guards.found:
+            raise Unreplayable("a tensor is used that is not found again")
+        self.runs = 0
+        del self._watch, self._inputs
+
+    # ------------------------------------------------------------------------------------------------------------- inputs
+    def _input_values(self) -> dict[Value, tuple]:
+        """Value from outside -> how a replay gets it."""
+        found: dict[Value, tuple] = {}
+        for known in self._known:
+            if known.content is not None:
+                found[known.content] = ("content", known.number)
+        for known in self._known:
+            found[known.memory] = ("memory", known.number)
+        found.update({value: ("draw", number) for value, number in self._capture.draws.items()})
+        return found
+
+    def _reference(self, value: Value) -> tuple:
+        """How a replay gets a value: a result of the instruction, something from outside, or a constant that the call made."""
+        if value.trace is self._trace:
+            return "result", self._slots.setdefault(value.slot, len(self._slots))
+        return self._outside(value)
+
+    def _outside(self, value: Value) -> tuple:
+        found = self._inputs.get(value)
+        if found is not None:
+            if found[0] != "draw":
+                self._needed.add(found[1])
+            return found
+        if value.trace is not None:
+            raise Unreplayable("a tensor of another thread is used")
+        origin = value.origin
+        if origin is not None and any(origin[0] is known.storage for known in self._known):
+            raise Unreplayable("a tensor is used at an earlier version")
+        return "constant", value
+
+    def _input_plan(self, slot: int) -> tuple:
+        value = self._trace.values[slot]
+        plan = self._outside(value)
+        if plan[0] == "constant":
+            _refuse_held(value)
+        return plan
+
+    # ------------------------------------------------------------------------------------------------------- what it wrote
+    def _memory_plan(self, known: Known) -> list[tuple]:
+        tensor = known.tensor
+        storage = tensor._storage
+        edge_moved = tensor._edge is not known.where_on_tape
+        if storage is None:
+            if tensor._value is not known.memory:
+                raise Unreplayable(f"{known.where} was given other data")
+            changed = False
+        elif known.storage is not None and storage is not known.storage or known.storage is None and storage.version == 0:
+            if storage.value is known.memory or known.storage is None and storage.version == 0 and storage.value.trace is None:
+                changed = False
+            else:
+                raise Unreplayable(f"{known.where} was given other data")
+        else:
+            changed = storage.version != known.version
+            if changed and any(other.storage is storage and other.number < known.number for other in self._known):
+                changed = False  # an alias that was found before writes it
+        if not changed and not edge_moved:
+            return []
+        self._needed.add(known.number)
+        edge = self._edge(tensor._edge, tensor) if edge_moved else MISSING
+        if not changed:
+            return [(known.number, None, 0, 0, edge)]
+        assert storage is not None
+        return [(known.number, self._reference(storage.value), storage.version - known.version, storage.tracked - known.tracked, edge)]
+
+    def _gradient_plan(self, known: Known) -> list[tuple]:
+        after = gradient_of(known.tensor)
+        if after is known.gradient:
+            return []
+        self._needed.add(known.number)
+        return [(known.number, None if after is None else self._describe(after, f"{known.where}.grad"))]
+
+    def _relevant(self) -> set[int]:
+        """The known tensors whose gradient the call read or changed."""
+        changed = {number for number, *_ in self.gradient_plans}
+        used = self._needed | {number for number, *_ in self.memory_plans}
+        return {
+            known.number
+            for known in self._known
+            if known.number in changed or id(known.tensor) in self._watch.asked or known.gradient is not None and self._watch.known[id(known.gradient)].number in used
+        }
+
+    def _changes(self, fresh: set[tuple[int, Any]]) -> list[tuple]:
+        found = []
+        for container, key, value, where in self._watch.changes():
+            if container is None:
+                raise Unreplayable(f"{where} was changed")
+            if (id(container), key) not in fresh:
+                found.append((container, key, value, where))
+        return found
+
+    # ------------------------------------------------------------------------------------------------------------- results
+    def _describe(self, value: Any, where: str) -> tuple:
+        """How a replay makes a result again."""
+        if isinstance(value, Tensor):
+            return self._tensor(value, where)
+        if is_simple(value) or id(value) in self._watch.outside or id(value) in self._watch.containers:
+            return "same", value
+        if isinstance(value, CONTAINERS) and type(value) in (list, tuple, dict):
+            leaves: list[Any] = []
+            structure = flatten(value, leaves)
+            return "container", structure, [self._describe(leaf, where) for leaf in leaves]
+        if isinstance(value, (type, type(flatten), type(len))):
+            return "same", value
+        raise Unreplayable(f"{where} holds a new {type(value).__name__}")
+
+    def _tensor(self, tensor: Tensor, where: str) -> tuple:
+        known = self._watch.known.get(id(tensor))
+        if known is not None:
+            self._needed.add(known.number)
+            return "known", known.number
+        if tensor.__dict__:
+            raise Unreplayable(f"{where} is a tensor with attributes of its own")
+        storage = tensor._storage
+        edge = self._edge(tensor._edge, tensor)
+        cls = type(tensor)
+        gradient = gradient_of(tensor)
+        if gradient is not None:
+            raise Unreplayable(f"{where} is a new tensor with a gradient")
+        if storage is None:
+            return "plain", self._reference(tensor._value), edge, cls
+        base = tensor._base_tensor
+        flags = tensor._flags
+        holder = next((k for k in self._known if k.tensor._storage is storage), None)
+        if holder is None and base is None and tensor._geometry is storage.base and sys.getrefcount(storage) <= 6:
+            return "plain", self._reference(storage.value), edge, cls
+        if holder is None:
+            number = self._stored.get(id(storage))
+            if number is None:
+                number = self._stored[id(storage)] = len(self._storage_plans)
+                self._storage_plans.append(self._reference(storage.value))
+            place: tuple = ("stored", number)
+        else:
+            self._needed.add(holder.number)
+            place = ("known", holder.number)
+        return "window", place, tensor._geometry, None if base is None else self._tensor(base, where), flags, edge, cls
+
+    def _edge(self, edge: Any, tensor: Tensor) -> Any:
+        """How a replay finds a place on the tape: None, a known tensor's, a new leaf's, or a result of a node it makes."""
+        if edge is None:
+            return None
+        for known in self._known:
+            if known.where_on_tape is edge or known.where_on_tape is not None and known.where_on_tape[0] is edge[0] and known.where_on_tape[1] == edge[1]:
+                self._needed.add(known.number)
+                return "known", known.number
+        node, number = edge
+        if type(node) is AccumulateGrad:
+            if node.leaf() is tensor:
+                return ("leaf",)
+            raise Unreplayable("the tape leads to a tensor that is not found again")
+        return "node", self._node(node), number
+
+    def _node(self, top: Node) -> int:
+        """The number of the plan of a node; the nodes it leads to are planned first (no recursion: graphs are deep)."""
+        stack = [top]
+        while stack:
+            node = stack[-1]
+            if node in self._nodes:
+                stack.pop()
+                continue
+            if node.number < self._capture.first_node or node.hooks is not None or node.__dict__ or type(node).__base__ is not Node:
+                raise Unreplayable(f"{node.name()} is part of the result's graph and cannot be made again")
+            is_freed = node.saved is None
+            edges = () if is_freed else node.edges
+            missing = [e[0] for e in edges if e is not None and not self._is_known_edge(e) and type(e[0]) is not AccumulateGrad and e[0] not in self._nodes]
+            if missing:
+                stack += missing
+                continue
+            planned = tuple([None if e is None else self._edge(e, None) for e in edges])  # type: ignore[arg-type]
+            saved = None if node.saved is None else tuple([self._reference(value) for value in node.saved])
+            if getattr(node, "packed", None) or getattr(node, "anomaly", None):
+                raise Unreplayable("hooks on saved tensors")
+            self._nodes[node] = len(self._node_plans)
+            self._node_plans.append((node.backward, planned, saved, node.scalars))
+            stack.pop()
+        return self._nodes[top]
+
+    def _is_known_edge(self, edge: tuple) -> bool:
+        return any(k.where_on_tape is not None and k.where_on_tape[0] is edge[0] and k.where_on_tape[1] == edge[1] for k in self._known)
+
+    # ------------------------------------------------------------------------------------------------- the first run's end
+    def take_over(self) -> None:
+        """Let the values of the captured call come from the instruction, so that the call itself already runs the program of its replays."""
+        old, state = self._trace, thread.state
+        _refuse_leaks(old, self._slots)
+        values = [old.values[slot] for slot in self.instruction.inputs]
+        new = state.trace = recorder.Trace()
+        slots = tuple([new.slot_of(value) for value in values])
+        found = new.position.next.get((self.instruction, *slots)) or new.extend(self.instruction, slots)
+        assert found is not None
+        new.position = found
+        new.floats, new.ints = list(old.floats), list(old.ints)
+        if self.instruction.data_checks and old.sites:
+            new.sites[found.slot] = next(iter(old.sites.values()))
+        for k, slot in enumerate(self.instruction.results):
+            value = old.values[slot]
+            value.trace, value.slot = new, found.slot + k
+            new.values.append(value)
+        old.values.clear()
+        old.inputs.clear()
+        self.input_plans = [(kind, constant(what.array, what.aval)) if kind == "constant" else (kind, what) for kind, what in self.input_plans]
+        self._node_plans = [
+            (backward, edges, None if saved is None else tuple([_own(s) for s in saved]), scalars) for backward, edges, saved, scalars in self._node_plans
+        ]
+        del self._trace, self._capture, self._known, self._nodes
+
+    # -------------------------------------------------------------------------------------------------------------- replay
+    def __call__(self, known: list[Any]) -> Any:
+        """Do it again, with these tensors in the place of the known ones."""
+        self.runs += 1
+        floats: Any = self.floats
+        drawn: dict[int, Value] = {}
+        if self.actions:
+            changed = list(floats)
+            for number, action in enumerate(self.actions):
+                kind = action[0]
+                if kind == "float":
+                    _, index, container, key, part = action
+                    changed[index] = float(container[key] if part is None else container[key][part])
+                elif kind == "draw":
+                    drawn[number] = action[1]()._value
+                else:
+                    action[1](*action[2])
+            floats = tuple(changed)
+        arguments = []
+        for kind, what in self.input_plans:
+            if kind == "memory":
+                tensor = known[what]
+                storage = tensor._storage
+                arguments.append(tensor._value if storage is None else storage.value if storage.host is None else memory_of(tensor))
+            elif kind == "content":
+                arguments.append(known[what]._content())
+            elif kind == "draw":
+                arguments.append(drawn[what])
+            else:
+                arguments.append(what)
+        results = recorder.record(self.instruction, tuple(arguments), floats, self.ints)
+        del arguments
+        made = _Made(self, known, [results[k] for k in self._order], drawn)
+        del results
+        for number, reference, versions, tracked, edge in self.memory_plans:
+            tensor = known[number]
+            if reference is not None:
+                storage = tensor._storage or make_storage(tensor)
+                value = made.value(reference)
+                if storage.host is not None:
+                    storage.replace(value)
+                else:
+                    storage.version += versions
+                    storage.tracked += tracked
+                    storage.value = value
+                    value.origin = (storage, storage.tracked)
+            if edge is not MISSING:
+                tensor._edge = made.edge(edge, tensor)
+        for number, plan in self.gradient_plans:
+            known[number]._grad = None if plan is None else made.object(plan)
+        for container, key, plan in self.write_plans:
+            if plan is MISSING:
+                container.pop(key, None)
+            else:
+                container[key] = made.object(plan)
+        result = unflatten(self.structure, iter([made.object(plan) for plan in self.result_plans]))
+        del made
+        if self.has_boundary:
+            recorder.step_boundary("compiled step")
+        return result
+
+
+class _Made:
+    """What one replay makes."""
+
+    __slots__ = ("replay", "known", "results", "drawn", "nodes", "storages")
+
+    def __init__(self, replay: Replay, known: list[Any], results: list[Value], drawn: dict[int, Value]) -> None:
+        self.replay, self.known, self.results, self.drawn = replay, known, results, drawn
+        self.nodes: list[Node] = []
+        if replay._node_plans:
+            self._make_nodes()
+        self.storages = [Storage(self.value(reference)) for reference in replay._storage_plans]
+
+    def value(self, reference: tuple) -> Value:
+        kind, what = reference
+        if kind == "result":
+            return self.results[what]
+        if kind == "memory":
+            return memory_of(self.known[what])
+        if kind == "content":
+            return self.known[what]._content()
+        return self.drawn[what] if kind == "draw" else constant(what.array, what.aval)
+
+    def _make_nodes(self) -> None:
+        for backward, edges, saved, scalars in self.replay._node_plans:
+            node: Node = new_node(backward.node_class)
+            node.backward = backward
+            node.edges = tuple([None if e is None else self.edge(e, None) for e in edges])
+            node.saved = None if saved is None else tuple([self.value(reference) for reference in saved])
+            node.scalars = scalars
+            node.number = next_number()
+            node.hooks = None
+            self.nodes.append(node)
+
+    def edge(self, plan: Any, tensor: Any) -> Any:
+        if plan is None:
+            return None
+        if plan[0] == "node":
+            return self.nodes[plan[1]], plan[2]
+        return accumulator(tensor) if plan[0] == "leaf" else self.known[plan[1]]._current_edge()
+
+    def object(self, plan: tuple) -> Any:
+        kind = plan[0]
+        if kind == "plain":
+            _, reference, edge, cls = plan
+            made: Any = new_tensor(cls)
+            value = self.value(reference)
+            if reference[0] != "result" and value.origin is not None:
+                value = constant(value.array, value.aval) if value.trace is None else value
+            made._value = value
+            made._storage = None
+            made._edge = self.edge(edge, made)
+            return made
+        if kind == "same":
+            return plan[1]
+        if kind == "known":
+            return self.known[plan[1]]
+        if kind == "container":
+            return unflatten(plan[1], iter([self.object(each) for each in plan[2]]))
+        _, place, at, base, flags, edge, cls = plan
+        storage = self.storages[place[1]] if place[0] == "stored" else make_storage(self.known[place[1]])
+        made = new_tensor(cls)
+        made._storage = storage
+        made._geometry = at
+        made._base_tensor = None if base is None else self.object(base)
+        made._flags = flags
+        made._seen = -1 - storage.version
+        made._edge = self.edge(edge, made)
+        return made
+
+
+def _own(reference: tuple) -> tuple:
+    """A reference that holds no value of the captured call."""
+    return ("constant", constant(reference[1].array, reference[1].aval)) if reference[0] == "constant" else reference
+
+
+def _refuse_held(value: Value) -> None:
+    """An input that is no known tensor's is a constant that the call made, unless some tensor that still exists holds it."""
+    import gc
+
+    for holder in gc.get_referrers(value):
+        if isinstance(holder, (Tensor, Storage)):
+            raise Unreplayable("a tensor is used that was reached in a way that is not watched")
+
+
+def _refuse_leaks(trace: Any, needed: dict[int, int]) -> None:
+    """Whatever the call computed and somebody holds has to be among its results."""
+    counts = list(map(sys.getrefcount, trace.values))
+    leaked = [s for s, count in enumerate(counts) if count > recorder._DEAD_RESULT and trace.values[s].trace is trace and s not in needed]
+    if leaked:
+        import gc
+
+        gc.collect()
+        counts = list(map(sys.getrefcount, trace.values))
+        if any(counts[s] > recorder._DEAD_RESULT for s in leaked):
+            raise Unreplayable("a tensor was kept somewhere that is not watched")

@@ -1,0 +1,33 @@
+"""Arguments and results as flat lists of leaves and a structure that compares and rebuilds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["flatten", "unflatten"]
+
+_LEAF = "leaf"
+
+
+def flatten(value: Any, leaves: list[Any]) -> Any:
+    """The structure of lists, tuples and dictionaries in a value; what they hold is appended to ``leaves``."""
+    kind = type(value)
+    if kind is tuple or kind is list:
+        return kind, tuple([flatten(each, leaves) for each in value])
+    if kind is dict:
+        return kind, tuple(value), tuple([flatten(each, leaves) for each in value.values()])
+    if isinstance(value, tuple) and hasattr(kind, "_fields"):
+        return kind, tuple([flatten(each, leaves) for each in value])
+    leaves.append(value)
+    return _LEAF
+
+
+def unflatten(structure: Any, leaves: Any) -> Any:
+    """The value of a structure, with leaves taken from an iterator."""
+    if structure is _LEAF:
+        return next(leaves)
+    kind = structure[0]
+    if kind is dict:
+        return {key: unflatten(each, leaves) for key, each in zip(structure[1], structure[2], strict=True)}
+    values = [unflatten(each, leaves) for each in structure[1]]
+    return values if kind is list else tuple(values) if kind is tuple else kind(*values)

@@ -1,0 +1,427 @@
+"""What Python state a call reads: the attributes, globals, closures and containers that a compiled function's result depends on.
+
+While a call is captured, the interpreter's profile hook tells which functions run, and the classes of all objects that the call can
+reach have a ``__getattribute__`` that tells which attributes are read.  Each place that a value was read from is noted with the value;
+`guards` turns the notes into a check.  What such notes cannot cover (input and output, foreign extension code, writes to globals) makes
+the capture give up: the call still ran as always.
+"""
+
+from __future__ import annotations
+
+import dis
+import enum
+import functools
+import gc
+import os
+import sys
+import sysconfig
+import types
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..core.device import device
+from ..core.dtype import dtype
+from ..core.layouts import layout, memory_format
+from ..core.size import Size
+from ..core.typeinfo import finfo, iinfo
+from ..nn.modules.module import Module
+from ..tensors.tensor import Tensor
+from .capture import Capture
+from .known import Known
+
+__all__ = ["CONTAINERS", "MISSING", "Note", "Watch", "is_simple"]
+
+_GRAD: Any = Tensor.__dict__["grad"]
+MISSING: Any = type("_Missing", (), {"__repr__": lambda self: "<missing>"})()
+
+#: Values that are compared, not held.
+_SIMPLE = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), dtype, device, Size, layout, memory_format, slice, range, np.generic, finfo, iinfo)
+_IDENTICAL = (
+    types.FunctionType, types.BuiltinFunctionType, types.MethodType, type, types.ModuleType, property, functools.partial, staticmethod, classmethod,
+    enum.Enum, types.MethodWrapperType, types.WrapperDescriptorType, types.MethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType,
+)  # fmt: skip
+CONTAINERS = (list, tuple, dict, set, frozenset, deque)
+
+#: A container with more entries than this is a table: only its identity and length are noted.
+LARGEST_CONTAINER = 256
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_STDLIB = sysconfig.get_paths()["stdlib"] + os.sep
+_SITE = tuple({sysconfig.get_paths()[k] + os.sep for k in ("purelib", "platlib")})
+#: Modules of the standard library that only compute.
+_PURE = (
+    "functools", "contextlib", "collections", "abc", "_collections_abc", "enum", "typing", "types", "copy", "copyreg", "operator", "dataclasses",
+    "inspect", "warnings", "re", "numbers", "string", "keyword", "weakref", "_weakrefset", "reprlib", "itertools", "heapq", "bisect", "fractions",
+    "statistics", "textwrap", "ast", "dis", "opcode", "token", "tokenize", "linecache", "traceback", "graphlib", "importlib", "_py_abc", "struct",
+)  # fmt: skip
+#: Extension modules whose functions only compute.
+_PURE_EXTENSIONS = {"math", "cmath", "operator", "_operator", "itertools", "functools", "_functools", "collections", "_collections", "_abc", "_struct", "_bisect", "_heapq", "_weakref"}
+_IMPURE_BUILTINS = {"print", "input", "open", "exec", "eval", "compile", "breakpoint", "__import__", "delattr", "globals"}
+_PURE_OWNERS = (list, tuple, dict, set, frozenset, deque, str, bytes, int, float, complex, bool, range, slice, types.MappingProxyType, type, types.FunctionType, OrderedDict)
+_COMPUTING_LIBRARIES = ("jax", "jaxlib", "numpy", "optax", "scipy", "ml_dtypes", "flax")
+
+
+def is_simple(value: Any) -> bool:
+    """Whether a value is compared with what it was, rather than held."""
+    if isinstance(value, enum.Enum):
+        return False
+    if type(value) is tuple or isinstance(value, frozenset):
+        return all(map(is_simple, value))
+    return isinstance(value, _SIMPLE)
+
+
+class Note:
+    """A value that was read: ``container[key]`` (a dictionary or a list), or ``getattr(container, key)`` for ``kind`` "attribute", or a
+    cell's content for "cell"; ``where`` says it for people."""
+
+    __slots__ = ("kind", "container", "key", "value", "where")
+
+    def __init__(self, kind: str, container: Any, key: Any, value: Any, where: str) -> None:
+        self.kind, self.container, self.key, self.value, self.where = kind, container, key, value, where
+
+
+class Watch:
+    """Notes what is read while it is active.
+
+    Attributes:
+        notes: in the order they were made.
+        known: the tensors that were found: id -> `Known`.
+        asked: ids of the tensors whose ``.grad`` was read.
+        floating: places of tensors that are not held by identity: (kind, id of the container, key).
+        outside: objects that existed before the call and can be reached by it: id -> (object, what its dictionary held).
+        containers: the same for containers: id -> (container, a copy of it, where).
+    """
+
+    def __init__(self, capture: Capture, floating: set[tuple]) -> None:
+        self.capture = capture
+        self.floating = floating
+        self.known: dict[int, Known] = {}
+        self.asked: set[int] = set()
+        self.notes: dict[tuple, Note] = {}
+        self.outside: dict[int, tuple[Any, dict[str, Any], str]] = {}
+        self.containers: dict[int, tuple[Any, Any, str]] = {}
+        self._patched: list[tuple[type, Any]] = []
+        self._codes: dict[types.CodeType, str] = {}
+        self._inner_codes: set[types.CodeType] = set()
+        self._previous: Any = None
+        self._busy = False
+
+    # ------------------------------------------------------------------------------------------------------------ noting
+    def note(self, kind: str, container: Any, key: Any, value: Any, where: str) -> None:
+        """A value was read from a place."""
+        place = (kind, id(container), key)
+        if place in self.notes:
+            return
+        self.notes[place] = Note(kind, container, key, value, where)
+        if isinstance(value, Tensor):
+            self.find(value, None, place not in self.floating, where)
+        else:
+            self.look_into(value, where)
+
+    def find(self, tensor: Tensor, holder: Known | None, is_fixed: bool, where: str) -> Known:
+        """A tensor from outside; what it is like now is noted.
+
+        Args:
+            holder: the tensor of which it is the gradient.
+        """
+        found = self.known.get(id(tensor))
+        if found is None:
+            found = self.known[id(tensor)] = Known(tensor, len(self.known), holder, is_fixed, where)
+            if found.gradient is not None:
+                self.find(found.gradient, found, False, f"{where}.grad")
+        return found
+
+    def look_into(self, value: Any, where: str) -> None:
+        """Follow a value to what can be read from it."""
+        if is_simple(value) or isinstance(value, (Tensor, _IDENTICAL)):
+            return
+        if isinstance(value, CONTAINERS):
+            self._contents(value, where)
+        elif isinstance(value, np.ndarray):
+            self.capture.give_up(f"a numpy array is read: {where}")
+        elif isinstance(value, (types.GeneratorType, types.CoroutineType)) or isinstance(value, Iterator):
+            self.capture.give_up(f"an iterator is read: {where}")
+        else:
+            self.adopt(value, where)
+
+    def _contents(self, container: Any, where: str) -> None:
+        if id(container) in self.containers:
+            return
+        entries = len(container)
+        self.containers[id(container)] = (container, None if entries > LARGEST_CONTAINER else _copied(container), where)
+        if entries > LARGEST_CONTAINER:
+            return
+        if isinstance(container, dict):
+            for key, value in list(container.items()):
+                if isinstance(value, Tensor) or not is_simple(key):
+                    self.look_into(key, f"a key of {where}")
+                self.note("item", container, key, value, f"{where}[{key!r}]" if is_simple(key) else f"{where}[...]")
+        elif not isinstance(container, (set, frozenset)):
+            for k, value in enumerate(container):
+                self.note("item", container, k, value, f"{where}[{k}]")
+
+    def adopt(self, value: Any, where: str) -> None:
+        """An object outside: from now on its attributes are watched."""
+        if id(value) in self.outside:
+            return
+        self.outside[id(value)] = (value, dict(getattr(value, "__dict__", ())), where)
+        self._patch(Module if isinstance(value, Module) and type(value).__getattribute__ is Module.__getattribute__ else type(value))
+
+    def _patch(self, cls: type) -> None:
+        if any(cls is patched for patched, _ in self._patched) or not cls.__flags__ & (1 << 9):  # not a class made by Python code
+            return
+        own = cls.__dict__.get("__getattribute__", MISSING)
+        original, watch = cls.__getattribute__, self
+
+        def __getattribute__(self: Any, name: str) -> Any:
+            try:
+                value = original(self, name)
+            except AttributeError:
+                if not name.startswith("__"):
+                    watch.missed(self, name)
+                raise
+            if not name.startswith("__"):
+                watch.read(self, name, value)
+            return value
+
+        try:
+            cls.__getattribute__ = __getattribute__  # type: ignore[method-assign]
+        except TypeError:
+            return
+        self._patched.append((cls, own))
+
+    def read(self, owner: Any, name: str, value: Any) -> None:
+        """An attribute of an object was read."""
+        known = self.outside.get(id(owner))
+        if known is None or self._busy or self.capture.paused:
+            return
+        before, where = known[1], known[2]
+        own = object.__getattribute__(owner, "__dict__") if hasattr(type(owner), "__dict__") and _has_dict(owner) else {}
+        if name in own:
+            if before.get(name, MISSING) is value:  # otherwise it was written by the call itself
+                self.note("item", own, name, value, f"{where}.{name}")
+            return
+        for cls in type(owner).__mro__:
+            if name in cls.__dict__:
+                raw = cls.__dict__[name]
+                if isinstance(raw, types.MemberDescriptorType):
+                    self.note("attribute", owner, name, value, f"{where}.{name}")
+                elif not _is_ours(cls.__module__):
+                    self.note("item", cls.__dict__, name, raw, f"{cls.__name__}.{name}")
+                    if _has_dict(owner):
+                        self.note("item", own, name, MISSING, f"{where}.{name}")
+                return
+
+    def missed(self, owner: Any, name: str) -> None:
+        """An object has no attribute of this name of its own: a module's parameter, buffer or submodule, or nothing."""
+        known = self.outside.get(id(owner))
+        if known is None or self._busy or self.capture.paused:
+            return
+        before, where = known[1], known[2]
+        if isinstance(owner, Module):
+            for registry in ("_parameters", "_buffers", "_modules"):
+                entries = before.get(registry)
+                if entries is not None and name in entries:
+                    copy = self.containers.get(id(entries))
+                    value = entries[name] if copy is None else copy[1].get(name, MISSING) if copy[1] is not None else entries[name]
+                    if value is entries[name]:
+                        self.note("item", entries, name, value, f"{where}.{name}")
+                    return
+        if _has_dict(owner):
+            self.note("item", object.__getattribute__(owner, "__dict__"), name, before.get(name, MISSING), f"{where}.{name}")
+
+    # -------------------------------------------------------------------------------------------------------------- calls
+    def _profile(self, frame: Any, event: str, argument: Any) -> None:
+        if event == "call":
+            code = frame.f_code
+            kind = self._codes.get(code) or self._kind(code)
+            if kind == "user":
+                if code not in self._inner_codes and not self.capture.paused:
+                    self._enter(frame, code)
+            elif kind == "impure":
+                back = frame.f_back
+                if back is not None and (self._codes.get(back.f_code) or self._kind(back.f_code)) == "user" and not self.capture.paused:
+                    self.capture.give_up(f"{code.co_name} of {os.path.basename(code.co_filename)} is called")
+        elif event == "c_call":
+            kind = self._codes.get(frame.f_code) or self._kind(frame.f_code)
+            if kind == "user" and not self.capture.paused and not _is_pure(argument):
+                self.capture.give_up(f"{getattr(argument, '__qualname__', argument)} is called, which has effects or cannot be watched")
+
+    def _kind(self, code: types.CodeType) -> str:
+        kind = self._codes[code] = _kind_of(code.co_filename)
+        return kind
+
+    def _enter(self, frame: Any, code: types.CodeType) -> None:
+        """The first call of a user's function: the globals and the closure that its code refers to."""
+        self._inner_codes.add(code)  # each code object is looked at once
+        self._busy = True
+        try:
+            reads, writes = _names(code)
+            if writes:
+                self.capture.give_up(f"the global {writes[0]!r} is written by {code.co_name}")
+            for name, attributes in reads:
+                found = frame.f_globals.get(name, MISSING)
+                if found is MISSING:
+                    continue  # a builtin
+                self.note("item", frame.f_globals, name, found, f"global {name}")
+                if isinstance(found, types.ModuleType) and not _is_ours(found.__name__) and found.__name__.partition(".")[0] not in _COMPUTING_LIBRARIES:
+                    for attribute in attributes:
+                        if attribute in found.__dict__:
+                            self.note("item", found.__dict__, attribute, found.__dict__[attribute], f"{name}.{attribute}")
+            if code.co_freevars:
+                self._closure(frame, code)
+        finally:
+            self._busy = False
+
+    def _closure(self, frame: Any, code: types.CodeType) -> None:
+        if any(code in outer.co_consts for outer in self._codes if self._codes[outer] == "user"):
+            return  # a function made by the call itself
+        values = frame.f_locals
+        for function in gc.get_referrers(code):
+            if not isinstance(function, types.FunctionType) or function.__closure__ is None:
+                continue
+            cells = dict(zip(code.co_freevars, function.__closure__, strict=True))
+            if all(_content(cell) is values.get(name, MISSING) for name, cell in cells.items()):
+                self.closure_of(function)
+
+    def closure_of(self, function: types.FunctionType) -> None:
+        """The cells of a function's closure."""
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            self.note("cell", cell, "cell_contents", _content(cell), f"closure {name} of {function.__name__}")
+
+    # ------------------------------------------------------------------------------------------------------------- active
+    def __enter__(self) -> Watch:
+        asked = self.asked
+
+        def grad(tensor: Tensor) -> Any:
+            asked.add(id(tensor))
+            return _GRAD.__get__(tensor)
+
+        Tensor.grad = property(grad, _GRAD.__set__, _GRAD.__delete__)  # type: ignore[assignment, arg-type]
+        self._previous = sys.getprofile()
+        sys.setprofile(self._profile)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        sys.setprofile(self._previous)
+        Tensor.grad = _GRAD  # type: ignore[assignment]
+        for cls, own in reversed(self._patched):
+            if own is MISSING:
+                del cls.__getattribute__
+            else:
+                cls.__getattribute__ = own  # type: ignore[method-assign]
+        self._patched.clear()
+
+    def settle(self, accepted: set[tuple[int, Any]]) -> None:
+        """Take what was written since as it is, but for these (id of the dictionary, key): a replay writes it anew by itself."""
+        for container, key, value, _ in list(self.changes()):
+            if container is not None and (id(container), key) not in accepted:
+                for before in self._copies_of(container):
+                    if value is MISSING:
+                        before.pop(key, None)
+                    else:
+                        before[key] = value
+
+    def _copies_of(self, container: dict) -> list[dict]:
+        copies = [before for owner, before, _ in self.outside.values() if getattr(owner, "__dict__", None) is container]
+        return copies + [before for owner, before, _ in self.containers.values() if owner is container and before is not None]
+
+    def changes(self) -> Iterator[tuple[dict | None, Any, Any, str]]:
+        """What the call wrote: (dictionary, key, new value or MISSING, where); None for the dictionary: something that cannot be replayed."""
+        for value, before, where in self.outside.values():
+            after = getattr(value, "__dict__", None)
+            if isinstance(after, dict):
+                yield from _differences(after, before, where)
+        for container, before, where in self.containers.values():
+            if before is None:
+                continue
+            if isinstance(container, dict):
+                yield from _differences(container, before, where)
+            elif not _is_same(container, before):
+                yield None, None, None, where
+
+
+def _differences(after: dict, before: dict, where: str) -> Iterator[tuple[dict, Any, Any, str]]:
+    for key, value in after.items():
+        old = before.get(key, MISSING)
+        if old is not value and not (is_simple(value) and type(old) is type(value) and old == value):
+            yield after, key, value, where
+    for key in before:
+        if key not in after:
+            yield after, key, MISSING, where
+
+
+def _is_same(after: Any, before: Any) -> bool:
+    if isinstance(after, (set, frozenset)):
+        return after == before
+    return len(after) == len(before) and all(a is b for a, b in zip(after, before))
+
+
+def _copied(container: Any) -> Any:
+    return dict(container) if isinstance(container, dict) else set(container) if isinstance(container, (set, frozenset)) else list(container)
+
+
+def _content(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return MISSING
+
+
+def _has_dict(value: Any) -> bool:
+    return type(value).__dictoffset__ != 0
+
+
+def _is_ours(module: str | None) -> bool:
+    return module is None or module.partition(".")[0] in ("pytorchlike", "torch", "builtins")
+
+
+@functools.cache
+def _kind_of(filename: str) -> str:
+    """ours, pure (may be called), impure (a library that is not watched), or user."""
+    if filename.startswith((_PACKAGE, "<pytorchlike", "<frozen")) or filename == "<string>":
+        return "ours"
+    if filename.startswith(_SITE):
+        rest = next(filename[len(site) :] for site in _SITE if filename.startswith(site))
+        return "impure" if rest.split(os.sep)[0] in _COMPUTING_LIBRARIES else "user"
+    if filename.startswith(_STDLIB):
+        first = filename[len(_STDLIB) :].split(os.sep)[0].removesuffix(".py")
+        return "pure" if first in _PURE else "impure"
+    if f"{os.sep}interop{os.sep}" in filename and filename.startswith(os.path.dirname(_PACKAGE.rstrip(os.sep))):
+        return "ours"
+    return "user"
+
+
+def _is_pure(function: Any) -> bool:
+    """Whether a function of an extension module only computes, or changes only what its owner's copy will show."""
+    owner = getattr(function, "__self__", None)
+    if owner is None or isinstance(owner, types.ModuleType):
+        module = getattr(function, "__module__", None) or ""
+        if module == "builtins":
+            return function.__name__ not in _IMPURE_BUILTINS
+        return module in _PURE_EXTENSIONS or _is_ours(module) or isinstance(function, (types.MethodDescriptorType, types.WrapperDescriptorType))
+    return isinstance(owner, _PURE_OWNERS) or _is_ours(type(owner).__module__) or type(owner).__name__ in ("Pattern", "Match")
+
+
+@functools.cache
+def _names(code: types.CodeType) -> tuple[list[tuple[str, list[str]]], list[str]]:
+    """(globals that a code object reads, with the attributes read from each right away), and the globals it writes."""
+    reads: dict[str, list[str]] = {}
+    writes: list[str] = []
+    loaded = None
+    for instruction in dis.get_instructions(code):
+        name = instruction.argval
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            loaded = reads.setdefault(name, [])
+            continue
+        if instruction.opname in ("LOAD_ATTR", "LOAD_METHOD") and loaded is not None:
+            loaded.append(name)
+        elif instruction.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
+            writes.append(name)
+        elif instruction.opname == "STORE_DEREF" and name in code.co_freevars:
+            writes.append(name)
+        loaded = None
+    return list(reads.items()), writes

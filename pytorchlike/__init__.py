@@ -98,6 +98,7 @@ from . import autograd  # isort: skip
 from .autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from .autograd.grad_mode import is_grad_enabled, is_inference, is_inference_mode_enabled
+from .autograd.vmap import vmap
 from .random import default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
 globals().update({name: found for name, found in _legacy_types.items() if "." not in name})  # FloatTensor and the like
@@ -108,7 +109,7 @@ __getattr__, __dir__ = _operator_namespace(
     __name__,
     "",
     (
-        "_C", "_tensor", "_utils", "amp", "backends", "compiler", "cpu", "cuda", "distributions", "fft", "hub", "linalg", "mps", "nn", "optim", "overrides",
+        "_C", "_tensor", "_utils", "amp", "backends", "compiler", "cpu", "cuda", "distributions", "fft", "func", "hub", "linalg", "mps", "nn", "optim", "overrides",
         "serialization", "signal", "special", "storage", "testing", "utils", "version", "xpu",
     ),
     {"compile": "compiler", "load": "serialization", "save": "serialization"},

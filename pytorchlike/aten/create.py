@@ -20,6 +20,7 @@ from ..core.dtype import BOOL, BY_NAME, FLOATING, INTEGRAL, dtype, int32, int64
 from ..core.promotion import number_dtype, promote_types, scalar_type_name
 from ..core.state import default_dtype, thread
 from ..core.typeinfo import finfo, iinfo
+from ..dispatch.batching import with_batch_of
 from ..dispatch.call import call_factory
 from ..dispatch.registry import FUNCTION, METHOD, Operator, composite, op
 from ..tensors.layout import contiguous_strides, format_strides, is_non_overlapping_and_dense
@@ -140,6 +141,7 @@ class Target:
                  out: Any = None, *, inferred: Any = None, like: Any = None) -> None:  # fmt: skip
         self.function = function
         self.out = out
+        self.like = like
         self.requires_grad = requires_grad
         given = _as_dtype(dtype, function)
         if out is not None:
@@ -167,6 +169,8 @@ class Target:
             result = make_tensor(relayout(result._content(), stride))
         if self.out is not None:
             return _written(self.out, result)
+        if thread.state.levels and self.like is not None:
+            result = with_batch_of(self.like, result)
         return result.requires_grad_() if self.requires_grad and not plain else result
 
     def fill(self, size: tuple[int, ...], value: Any, stride: tuple[int, ...] | None = None) -> Any:

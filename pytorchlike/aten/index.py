@@ -13,6 +13,7 @@ import numpy as np
 
 from ..core.dims import wrap_dim
 from ..core.dtype import bool_
+from ..dispatch.batching import batch_of, refuse_dynamic_shape
 from ..dispatch.registry import ALL_FORMS, FUNCTION, INPLACE, METHOD, OUT, composite, op
 from ..tensors.tensor import make_tensor, relayout
 from .gather import (
@@ -448,6 +449,7 @@ def _(self, size, fill_value):
 @composite("nonzero(Tensor self, *, bool as_tuple=False) -> Tensor", forms=_METHODS)
 def nonzero(self, as_tuple):
     """The coordinates of the elements that are not zero, one row each, or one vector for each dimension; their number is read back."""
+    refuse_dynamic_shape("aten::nonzero", self)
     if as_tuple and self.ndim == 0:
         self = self.reshape(1)
     count = int((self != 0).sum().item())
@@ -465,7 +467,14 @@ def argwhere(self):
 @composite("where.condition(Tensor condition) -> Tensor[]", forms=FUNCTION)
 def where_condition(condition):
     """`nonzero` as one vector for each dimension."""
+    refuse_dynamic_shape("aten::where", condition)
     return nonzero(condition, as_tuple=True)
+
+
+_NO_MASK_OF_A_BATCH = (
+    "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for each batch this would return a "
+    "differently shaped Tensor. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
+)
 
 
 @composite("masked_select(Tensor self, Tensor mask) -> Tensor", forms=_METHODS)
@@ -473,6 +482,8 @@ def masked_select(self, mask):
     """The elements where the mask is true, in order, as a vector; their number is read back."""
     if mask.dtype is not bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
+    if batch_of(mask) is not None:
+        raise RuntimeError(_NO_MASK_OF_A_BATCH)
     shape = broadcast_shape(mask.shape, self.shape)
     places = nonzero(mask.expand(shape).reshape(-1)).reshape(-1)
     return index_select(self.expand(shape).reshape(-1), 0, places)

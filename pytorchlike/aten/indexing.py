@@ -11,6 +11,7 @@ import numpy as np
 from ..core.dtype import bool_, uint8
 from ..core.promotion import scalar_type_name
 from ..dispatch import overrides
+from ..dispatch.batching import batch_of
 from ..dispatch.call import general_inplace, host_tensor
 from ..dispatch.registry import Form, lookup, view
 from ..dispatch.view import call_view
@@ -169,7 +170,7 @@ def _parse(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], list[Any] | Non
             expanded.append(item)
     if ellipses == 0:
         expanded += fill
-    if not any(isinstance(i, bool) or isinstance(i, Tensor) and (i.ndim or _is_mask(i)) for i in expanded):
+    if not any(isinstance(i, bool) or isinstance(i, Tensor) and (i.ndim or _is_mask(i) or batch_of(i) is not None) for i in expanded):
         return tuple([int(i) if isinstance(i, Tensor) else i for i in expanded]), None
     parts: list[Any] = []
     advanced: list[Any] = []
@@ -197,6 +198,10 @@ def _dimension_at(tensor: Tensor, parts: list[Any]) -> int:
 
 def _mask_to_indices(tensor: Tensor, mask: Tensor, dimension: int) -> list[Tensor]:
     """A mask as one index tensor for each of its dimensions (this needs the mask's numbers)."""
+    if batch_of(mask) is not None:
+        raise RuntimeError(
+            "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with a boolean mask."
+        )
     for d in range(mask.ndim):
         if mask.shape[d] != tensor.shape[dimension + d]:
             raise IndexError(

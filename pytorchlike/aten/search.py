@@ -7,6 +7,7 @@ import numpy as np
 from jax import lax
 
 from ..core.dims import wrap_dim
+from ..dispatch.batching import refuse_dynamic_shape
 from ..dispatch.registry import FUNCTION, METHOD, OUT, composite, op
 from .reduce import is_integral, scalar_type
 
@@ -174,6 +175,7 @@ def first_rows(rows, count):
 
 def _unique(self, dim, in_order: bool, return_inverse: bool, return_counts: bool):
     """Reads the number of groups back, since the shape of the result depends on it."""
+    refuse_dynamic_shape("aten::_unique2", self)
     if dim is None:
         rows = self.detach().reshape(-1)
     else:

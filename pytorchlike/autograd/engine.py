@@ -36,6 +36,11 @@ _UNUSED = (
     "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior."
 )
 
+_BACKWARD_IN_TRANSFORM = (
+    "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp instead or call backward() "
+    "outside of functorch transforms."
+)
+
 
 # ---------------------------------------------------------------------------------------------------------------- entry points
 @tensor_method
@@ -64,8 +69,10 @@ def backward_of(tensors: Any, grad_tensors: Any = None, retain_graph: bool | Non
         inputs: tensors, edges or a dict of tensors: accumulate only into these.
 
     Raises:
-        RuntimeError: ``inputs`` is empty, another number of gradients than of tensors; what `backward` raises.
+        RuntimeError: inside of a function that ``torch.func`` is transforming, ``inputs`` is empty, another number of gradients than of tensors; what `backward` raises.
     """
+    if thread.state.transforms:
+        raise RuntimeError(_BACKWARD_IN_TRANSFORM)
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         if grad_tensors is not None:

@@ -28,12 +28,14 @@ class ThreadState:
         saved_tensor_hooks: stack of the hooks on what the tape saves.
         anomaly: nodes note where they were recorded.
         capture: what a compiled function's call is being captured by (compiler/capture.py); None: nothing is captured.
+        levels: the active transformations (``vmap``, forward mode), innermost last (dispatch/levels.py).
+        transforms: how many functions of ``torch.func`` are running user code.
         on_tracers: makes of an instruction the function to run on tracers (dispatch/custom_vjp.py); None is the instruction's own.
     """
 
     __slots__ = (
         "slow", "grad_enabled", "inference", "trace", "immediate", "modes", "device", "checks", "autocast", "saved_tensor_hooks", "anomaly",
-        "capture", "on_tracers",
+        "capture", "levels", "transforms", "on_tracers",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -49,6 +51,8 @@ class ThreadState:
         self.saved_tensor_hooks: list[Any] = []
         self.anomaly = False
         self.capture: Any = None
+        self.levels: list[Any] = []
+        self.transforms = 0
         self.on_tracers: Callable[..., Callable] | None = None
 
 

@@ -24,7 +24,7 @@ from ..tensors.mutation import check_no_partial_overlap, check_writable, check_w
 from ..tensors.tape import Backward, Edge, Node, connect
 from ..tensors.tensor import Tensor, make_tensor, relayout
 from . import keys, overrides, registry
-from .bind import bind, wrong_type
+from .bind import Call, bind, wrong_type
 from .derivative import Differentiable
 from .registry import Composite, Operator, Promote
 from .schema import Schema
@@ -35,6 +35,9 @@ __all__ = ["apply", "backward_of", "call_factory", "cast_instruction", "composit
 # ---------------------------------------------------------------------------------------------------------------- the general way
 def apply(instruction: Any, tensors: Sequence[Tensor], floats: tuple[float, ...] = (), ints: tuple[int, ...] = ()) -> tuple[Tensor, ...]:
     """Record an instruction on tensors, with the tape: what every computing operator comes down to."""
+    levels = thread.state.levels
+    if levels:
+        return levels[-1].apply(instruction, tensors, floats, ints)
     values = tuple([t._value if t._storage is None else t._read() for t in tensors])
     results = record(instruction, values, floats, ints)
     edges = _edges(tensors)
@@ -141,6 +144,8 @@ def general_inplace(operator: Operator, arguments: tuple[Any, ...], table: dict 
     if operator.promote is not Promote.NONE:
         check_no_partial_overlap(target, call.tensors)
     floats, ints = tuple(call.floats), tuple(call.ints)
+    if thread.state.levels:
+        return _inplace_in_levels(call, floats, ints)
     values = tuple([t._value if t._storage is None else t._read() for t in call.tensors])
     results = record(call.instruction, values, floats, ints)
     edges = _edges(call.tensors)
@@ -152,6 +157,16 @@ def general_inplace(operator: Operator, arguments: tuple[Any, ...], table: dict 
         if node is not None and thread.state.saved_tensor_hooks:
             overrides.pack_saved(node, (make_tensor(old, edges[0]), *call.tensors[1:]), (make_tensor(results[0], (node, 0)),))
     write_into(target, results[0], (node, 0) if node is not None else None)
+    return target
+
+
+def _inplace_in_levels(call: Call, floats: tuple[float, ...], ints: tuple[int, ...]) -> Tensor:
+    """An in-place operator inside a transformation: what it computes of a copy of the target becomes the target's content."""
+    target = call.tensors[0]
+    value = target._content()
+    old = make_tensor(relayout(value, value.aval.stride), target._current_edge())
+    (result,) = apply(call.instruction, [old, *call.tensors[1:]], floats, ints)
+    write_into(target, result._value, result._edge)
     return target
 
 

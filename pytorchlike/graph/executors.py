@@ -42,7 +42,7 @@ def immediate() -> Iterator[None]:
 
 
 def run_now(instruction: Instruction, arguments: tuple[Value, ...], floats: tuple[float, ...], ints: tuple[int, ...]) -> tuple[Value, ...]:
-    """Run one instruction on computed values and return computed values.
+    """Run one instruction on computed values and return computed values; inside a transformation, hand it to that.
 
     Args:
         floats, ints: the Python numbers that the instruction takes.
@@ -50,6 +50,9 @@ def run_now(instruction: Instruction, arguments: tuple[Value, ...], floats: tupl
     Raises:
         The error of a data check that fails (not on tracers, whose numbers nobody knows).
     """
+    levels = thread.state.levels
+    if levels:
+        return levels[-1].record(instruction, arguments, floats, ints)
     arrays = [a.array if a.trace is None else _computed(a) for a in arguments]
     avals = tuple([a.aval for a in arguments])
     inference = instruction.infer(avals)

@@ -226,6 +226,8 @@ def materialise(value: Value, reason: str) -> Any:
     if trace is thread.state.trace:
         flush(trace, reason)
         return value.array
+    if not isinstance(trace, Trace):  # the value of a batch: nobody outside of its transformation may look into it
+        raise trace.refuse(reason)
     # Pending in another thread's trace: compute just this value and leave that trace to its owner, which may be recording now.
     with trace.lock:
         if value.trace is not None:

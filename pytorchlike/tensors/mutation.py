@@ -9,7 +9,7 @@ from ..graph.value import Value
 from . import layout, views
 from .geometry import Geometry
 from .restricted import RESTRICTED, UNTRACKED, refusal
-from .tape import AccumulateGrad, Edge, connect, move_retained
+from .tape import Edge, connect, move_retained
 from .tensor import Tensor, base_aval, make_storage, relayout
 
 __all__ = ["check_no_partial_overlap", "check_writable", "check_writable_memory", "write_into"]
@@ -79,9 +79,9 @@ def check_writable(tensor: Tensor, *, other_requires_grad: bool = False) -> None
     if base is not None:
         if tensor._flags & RESTRICTED and (edge is not None or base._edge is not None or other_requires_grad):
             raise RuntimeError(refusal(tensor._flags, edge, is_base=False))
-        if base._edge is not None and type(base._edge[0]) is AccumulateGrad:
+        if base._edge is not None and base._edge[0].is_leaf:
             raise RuntimeError(_VIEW_OF_LEAF)
-    elif edge is not None and type(edge[0]) is AccumulateGrad:
+    elif edge is not None and edge[0].is_leaf:
         raise RuntimeError(_IS_A_LEAF)
 
 
@@ -92,6 +92,8 @@ def write_into(tensor: Tensor, value: Value, edge: Edge | None = None) -> None:
         value: of the tensor's size and dtype.
         edge: where the new content stands on the tape; None when it is not recorded.
     """
+    if thread.state.levels:
+        value, edge = thread.state.levels[-1].fit_write(tensor, value, edge)
     storage = make_storage(tensor)
     if storage.host is not None:
         storage.refresh()

@@ -115,6 +115,7 @@ class Node:
         scalars: the floats and ints the operator was called with.
         number: see `next_number`.
         hooks: None until somebody registers one.
+        is_leaf: it stands for a tensor that nothing was computed for.
     """
 
     __slots__ = ("backward", "edges", "saved", "scalars", "number", "hooks", "__weakref__", "__dict__")
@@ -122,6 +123,7 @@ class Node:
     backward: Backward
     edges: tuple[Edge | None, ...]
     saved: tuple[Value, ...] | None
+    is_leaf = False
     scalars: tuple[tuple[float, ...], tuple[int, ...]] | None
     number: int
     hooks: NodeHooks | None
@@ -301,6 +303,7 @@ class AccumulateGrad(Node):
 
     __slots__ = ("leaf", "post_accumulate")
     backward = pattern = None  # type: ignore[assignment]
+    is_leaf = True
 
     def __init__(self, leaf: Any) -> None:
         self.leaf = weakref.ref(leaf)

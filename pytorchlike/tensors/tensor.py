@@ -334,12 +334,14 @@ class Tensor(metaclass=TensorType):
         """Set whether a gradient is asked for; only for leaves.
 
         Raises:
-            RuntimeError: not a leaf, or a dtype without gradients.
+            RuntimeError: not a leaf, a dtype without gradients, a function that ``torch.func`` is transforming.
         """
         if requires_grad:
+            if thread.state.transforms:
+                raise RuntimeError(_REQUIRES_GRAD_IN_TRANSFORM)
             if self._edge is None:
                 if not self._aval().differentiable:
-                    raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
+                    raise RuntimeError("only Tensors of floating point dtype can require gradients")
                 self._edge = self.__dict__.pop("_idle_edge", None) or accumulator(self)
         elif self._edge is not None:
             if not self.is_leaf:
@@ -435,6 +437,8 @@ class Tensor(metaclass=TensorType):
     @property
     def data(self) -> Tensor:
         """The same memory, off the tape; writes through it are not seen by the tape's checks."""
+        if thread.state.levels:
+            return thread.state.levels[-1].data(self)
         found = alias_of(self)
         found._flags |= UNTRACKED
         return found
@@ -452,6 +456,8 @@ class Tensor(metaclass=TensorType):
 
     def detach(self) -> Tensor:
         """The same memory, off the tape."""
+        if thread.state.levels:
+            return thread.state.levels[-1].detach(self)
         return alias_of(self)
 
     def detach_(self) -> Tensor:
@@ -486,6 +492,13 @@ class Tensor(metaclass=TensorType):
         made = alias_of(self, cls)
         made._edge = self._current_edge()
         return made
+
+
+_REQUIRES_GRAD_IN_TRANSFORM = (
+    "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of a function being transformed "
+    "by a functorch transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or "
+    "call requires_grad_() outside of a function being transformed instead."
+)
 
 
 def _c_name(found: dtype) -> str:

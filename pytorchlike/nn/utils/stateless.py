@@ -40,6 +40,7 @@ def _tied(module: Module, given: dict[str, Tensor]) -> dict[str, Tensor]:
 
 @contextmanager
 def _reparametrize_module(module: Module, given: dict[str, Tensor], tie_weights: bool = False, strict: bool = False) -> Iterator[None]:
+    own = given
     known = {name for named in (module.named_parameters, module.named_buffers) for name, _ in named(remove_duplicate=False)}
     unexpected, missing = sorted(set(given) - known), sorted(known - set(given))
     if tie_weights:
@@ -48,7 +49,7 @@ def _reparametrize_module(module: Module, given: dict[str, Tensor], tie_weights:
     if strict and (missing or unexpected):
         texts = [f"{kind} key(s): {', '.join(map(repr, keys))}." for kind, keys in (("Unexpected", unexpected), ("Missing", missing)) if keys]
         raise RuntimeError(f"Error(s) in reparametrizing for {module._get_name()}:\n\t" + "\n\t".join(texts))
-    replaced: list[tuple[dict, str, Any]] = []
+    replaced: list[tuple[dict, str, str, Any]] = []
     try:
         for path, tensor in given.items():
             parent, _, name = path.rpartition(".")
@@ -56,11 +57,13 @@ def _reparametrize_module(module: Module, given: dict[str, Tensor], tie_weights:
             registry = _registry(owner, name)
             if name not in registry:
                 raise AttributeError(f"{owner._get_name()} has no attribute `{name}`")
-            replaced.append((registry, name, registry[name]))
+            replaced.append((registry, name, path, registry[name]))
             registry[name] = tensor
         yield
     finally:
-        for registry, name, tensor in reversed(replaced):
+        for registry, name, path, tensor in reversed(replaced):
+            if path in own:
+                own[path] = registry[name]  # a buffer that the module gave a new value
             registry[name] = tensor
 
 

@@ -11,6 +11,7 @@ Tensors that do not lie in memory row by row are filled in the order of their me
 from __future__ import annotations
 
 import functools
+import math
 import operator as python
 from collections.abc import Callable
 from typing import Any
@@ -21,9 +22,10 @@ import numpy as np
 
 from ..core.capturing import drawn as drawn_anew
 from ..core.device import device
-from ..core.dtype import bool_, float32, float64, int64
+from ..core.dtype import float32, float64, int64
 from ..core.promotion import scalar_type_name
 from ..core.state import thread
+from ..dispatch.batching import batch_of, drawing_levels, is_inside_batch
 from ..dispatch.bind import broadcast_shapes
 from ..dispatch.call import host_tensor, put_out
 from ..dispatch.registry import FUNCTION, METHOD, Operator, composite, op
@@ -87,13 +89,18 @@ def _drawn(draw: Draw, generator: Generator, size: tuple[int, ...], stride: tupl
 
 
 def _made(generator: Generator, draw: Draw, size: tuple[int, ...], stride: tuple[int, ...] | None, dtype: Any, place: device) -> Tensor:
-    """A tensor of what is drawn, in row-major order without strides."""
+    """A tensor of what is drawn, in row-major order without strides; inside of ``vmap`` other numbers for each element, if it says so."""
+    levels = drawing_levels() if thread.state.levels else []
+    counts = tuple([level.size for level in levels])
 
-    def make() -> Tensor:
-        array = draw(generator, size, dtype, False) if stride is None else _drawn(draw, generator, size, stride, dtype)
-        return host_tensor(array, dtype, place)
+    def make() -> Tensor:  # may be kept: holds no tensor
+        plain = counts or stride is None
+        return host_tensor(draw(generator, (*counts, *size), dtype, False) if plain else _drawn(draw, generator, size, stride, dtype), dtype, place)
 
-    return drawn_anew(make)
+    made = drawn_anew(make)
+    for level in levels:
+        made = level.wrap(made, True)
+    return made
 
 
 def _create(target: Target, size: tuple[int, ...], generator: Any, draw: Draw, stride: tuple[int, ...] | None = None) -> Tensor:
@@ -131,13 +138,23 @@ def _fill(function: str, self: Tensor, draw: Draw, generator: Any) -> Tensor:
         return self
     source = generator_for(function, generator, self.device)
     made = _made(source, draw, tuple(self.shape), tuple(self.stride()), self.dtype, self.device)
+    if batch_of(made) is not None and not is_inside_batch(self):
+        raise RuntimeError(_NOT_INPLACE)
     if self.requires_grad and thread.state.grad_enabled:
         made = _REPLACED[function](made, self)
     write_into(self, made._value, made._edge)
     return self
 
 
+_NOT_INPLACE = (
+    "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. If this is necessary for your "
+    "usage, please file an issue with functorch."
+)
+
+
 def _numbers(tensor: Tensor) -> np.ndarray:
+    if batch_of(tensor) is not None:
+        raise NotImplementedError("vmap over a random operator that must look at the numbers of its arguments (multinomial, poisson, rrelu)")
     return np.asarray(synchronise(tensor._content(), "the parameters of a random draw"))
 
 
@@ -257,13 +274,21 @@ def randint_low(low, high, size, *, generator, **options):
     return _create(Target("randint", **options, inferred=int64), _as_size(size, "randint"), generator, _integers(low, high))
 
 
+def _permutations(generator: Generator, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """A permutation in each row of an array."""
+    *counts, n = shape
+    if not counts:
+        return draws.randperm(generator, n, dtype)
+    return np.stack([draws.randperm(generator, n, dtype) for _ in range(math.prod(counts))]).reshape(shape)
+
+
 @composite(f"randperm(int n, {_OPTIONS}) -> Tensor", forms=FUNCTION)
 def randperm(n, *, generator, **options):
     """The integers from 0 to ``n - 1`` in random order, int64 unless told otherwise."""
     n = python.index(n)
     return _create(
         Target("randperm", **options, inferred=int64), _as_size(n, "randperm"), generator,
-        lambda generator, shape, dtype, one_by_one: draws.randperm(generator, n, dtype),
+        lambda generator, shape, dtype, one_by_one: _permutations(generator, shape, dtype),
     )  # fmt: skip
 
 
@@ -505,18 +530,12 @@ def _noise(self: Tensor, p: float, features: bool, kept: float | None) -> Tensor
     if p in (0, 1) or self.is_meta:
         made = host_tensor(np.full(size, value if p == 0 else 0, kind), self.dtype, self.device)
     else:
-        dtype, place = self.dtype, self.device
-        source = generator_for("dropout", None, place)
-
-        def make() -> Tensor:  # may be kept: holds no tensor
-            return host_tensor(np.where(_drawn(_kept(p), source, size, stride, bool_), value, kind.type(0)), dtype, place)
-
-        made = drawn_anew(make)
+        made = _made(generator_for("dropout", None, self.device), _kept(p, value), size, stride, self.dtype, self.device)
     return make_tensor(relayout(made._value, stride)) if stride != made.stride() else made
 
 
-def _kept(p: float) -> Draw:
-    return lambda generator, shape, dtype, one_by_one: draws.dropout_mask(generator, p, shape)
+def _kept(p: float, value: Any) -> Draw:
+    return lambda generator, shape, dtype, one_by_one: np.where(draws.dropout_mask(generator, p, shape), value, value.dtype.type(0))
 
 
 def rrelu_noise(self: Tensor, lower: float, upper: float, generator: Any = None) -> Tensor:

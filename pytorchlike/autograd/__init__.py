@@ -1,7 +1,7 @@
 """torch.autograd: the engine that replays the tape, its switches, hooks and tools, and operators of the user's own."""
 
 from ..tensors.tensor import Tensor as Variable
-from . import anomaly_mode, function, graph
+from . import anomaly_mode, forward_ad, function, functional, graph
 from . import hooks as _hooks
 from . import saved as _saved
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
@@ -12,6 +12,6 @@ from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 
 __all__ = [
-    "Function", "GradcheckError", "Variable", "anomaly_mode", "backward", "detect_anomaly", "enable_grad", "function", "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad",
-    "set_detect_anomaly", "set_grad_enabled",
+    "Function", "GradcheckError", "Variable", "anomaly_mode", "backward", "detect_anomaly", "enable_grad", "forward_ad", "function", "functional", "grad",
+    "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled",
 ]  # fmt: skip

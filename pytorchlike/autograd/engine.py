@@ -27,6 +27,7 @@ from .accumulate import ADD, accumulate, warn_of_cycle
 from .anomaly_mode import NanWatch, report
 from .hooks import as_tensors, run_post_hooks, run_pre_hooks, run_tensor_hooks
 from .task import Task, running
+from .vmap import over_vectors
 
 __all__ = ["backward", "backward_of", "grad", "run_backward"]
 
@@ -155,7 +156,7 @@ def _gradients(grads: Any, count: int) -> tuple[Any, ...]:
 
 
 def _batched(outputs: tuple, inputs: tuple, given: tuple, keep: bool, create_graph: bool, allow_unused: bool) -> tuple:
-    """One backward pass for each vector; stacked."""
+    """One backward pass for all vectors."""
     for number, (output, gradients) in enumerate(zip(outputs, given, strict=True)):
         if gradients is not None and isinstance(output, GradientEdge):
             raise RuntimeError("Batched grads are not supported with GradientEdge")
@@ -166,12 +167,11 @@ def _batched(outputs: tuple, inputs: tuple, given: tuple, keep: bool, create_gra
                 f"grad_output[{number}] has a shape of {gradients.shape[1:]} and output[{number}] has a shape of {output.shape}. If you only want "
                 "some tensors in `grad_output` to be considered batched, consider using vmap."
             )
-    count = next(g.shape[0] for g in given if g is not None)
-    rows = []
-    for k in range(count):
-        roots = _roots(outputs, tuple([None if g is None else g[k] for g in given]), create_graph)
-        rows.append(run_backward(roots, keep=keep or k + 1 < count, create_graph=create_graph, inputs=inputs, accumulates=False))
-    return tuple([None if column[0] is None else lookup("stack")(list(column)) for column in zip(*rows)])
+
+    def for_one(*vectors: Any) -> tuple:
+        return run_backward(_roots(outputs, vectors, create_graph), keep=keep, create_graph=create_graph, inputs=inputs, accumulates=False)
+
+    return tuple(over_vectors(for_one, given))
 
 
 @functools.lru_cache(maxsize=256)

@@ -84,7 +84,8 @@ class BackwardCFunction(CustomNode, FunctionCtx):
         self.number = next_number()
         self.needs_input_grad: tuple[bool, ...] = ()
         self.materialize_grads = True
-        self.to_save = self.dirty_tensors = self.non_differentiable = ()
+        self.to_save = self.dirty_tensors = self.non_differentiable = self.saved_for_forward = ()
+        self._lent: tuple[Any, ...] | None = None
         self._saved_at: tuple[Edge | int | None, ...] = ()  # an int: the node's own result
         self._originals: tuple[Tensor | None, ...] = ()
         self._was_read = False
@@ -99,6 +100,8 @@ class BackwardCFunction(CustomNode, FunctionCtx):
         Raises:
             RuntimeError: it was freed, or a saved tensor was changed in place; torch's texts.
         """
+        if self._lent is not None:
+            return self._lent
         if self.saved is None:
             raise RuntimeError(FREED)
         once = self._forward_cls.clear_saved_tensors_on_access
@@ -164,6 +167,14 @@ class BackwardCFunction(CustomNode, FunctionCtx):
             kept.append((pack(x, hooks[-1]) if hooks else x._content(), place, None if is_output or hooks else x))
         self.saved, self._saved_at, self._originals = map(tuple, zip(*kept)) if kept else ((), (), ())
         self.to_save = ()
+
+    def with_saved(self, tensors: Sequence[Any], function: Callable[[], Any]) -> Any:
+        """Call a function for which ``saved_tensors`` are these."""
+        self._lent = tuple(tensors)
+        try:
+            return function()
+        finally:
+            self._lent = None
 
     # ------------------------------------------------------------------ the node
     def name(self) -> str:
@@ -299,24 +310,56 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     vjp = backward
 
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """Return the tangent, or None, of each output of ``forward`` for the tangents of its inputs."""
+        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        """Apply the function to a whole batch and return ``(outputs, out_dims)``.
+
+        Args:
+            info: ``batch_size`` and ``randomness`` of the ``torch.vmap`` that is active.
+            in_dims: for each argument the dimension of the batch, or None.
+        """
+        raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True.")
+
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run ``forward`` on the arguments, untracked, and put the operator on the tape if one of them is on it.
 
         Tensors count where they are arguments themselves; those inside of lists and dictionaries are not seen, as in torch.
         """
-        splits = cls.setup_context is not Function.setup_context
-        if splits:
+        if cls.setup_context is not Function.setup_context:
             bound = inspect.signature(cls.forward).bind(*args, **kwargs)
             bound.apply_defaults()
             args, kwargs = bound.args, bound.kwargs
+        state = thread.state
+        if state.levels or state.transforms:
+            from .function_levels import apply_inside
+
+            return apply_inside(cls, args, kwargs)
+        return cls.run_forward(args, kwargs)[0]
+
+    @classmethod
+    def run_forward(cls, args: tuple[Any, ...], kwargs: dict[str, Any], forward: Callable | None = None) -> tuple[Any, BackwardCFunction]:
+        """Run ``forward`` and put it on the tape of the code that is running.
+
+        Args:
+            forward: what to run in place of ``forward`` (of a function that overrides ``setup_context``).
+
+        Returns:
+            the output, and the ``ctx``.
+        """
+        splits = cls.setup_context is not Function.setup_context
         node = cls._backward_cls()
         inputs = (*args, *kwargs.values())
         tensors = [x for x in inputs if isinstance(x, Tensor)]
         edges = tuple([x._current_edge() for x in tensors])
         node.needs_input_grad = tuple([isinstance(x, Tensor) and x.requires_grad for x in inputs])
         with no_grad():
-            output = cls.forward(*args, **kwargs) if splits else cls.forward(node, *args, **kwargs)
+            output = (forward or cls.forward)(*args, **kwargs) if splits else cls.forward(node, *args, **kwargs)
             if splits:
                 cls.setup_context(node, inputs, output)
         is_recorded = thread.state.grad_enabled and any(e is not None for e in edges)
@@ -331,7 +374,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         else:
             node.to_save = ()
         node.dirty_tensors = node.non_differentiable = ()
-        return tuple(results) if isinstance(output, tuple) else results[0]
+        return (tuple(results) if isinstance(output, tuple) else results[0]), node
 
 
 def _connect_outputs(node: BackwardCFunction, inputs: list[Tensor], outputs: tuple[Any, ...], is_recorded: bool) -> list[Any]:

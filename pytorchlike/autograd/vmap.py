@@ -17,7 +17,7 @@ from ..dispatch.levels import inside_transform, pop, push
 from ..dispatch.registry import lookup
 from ..tensors.tensor import Tensor
 
-__all__ = ["over_batch", "restore_vmap", "vmap"]
+__all__ = ["over_batch", "over_vectors", "vmap"]
 
 
 def vmap(func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *, chunk_size: int | None = None) -> Callable:
@@ -207,13 +207,13 @@ def _result_dims(func: Callable, outputs: Any, spec: TreeSpec, out_dims: Any) ->
 def _in_chunks(run: Callable, size: int, chunk_size: int, dims: Sequence[int | None], flat: Sequence[Any], out_dims: Any, randomness: str) -> Any:
     """The function over one part of the batch after the other, the results joined."""
     starts = range(0, size, chunk_size)
-    state = lookup_generator().get_state() if randomness == "same" else None
+    state = _generator().get_state() if randomness == "same" else None
     parts: list[list[Any]] = []
     spec = pytree.LEAF
     for start in starts:
         length = min(chunk_size, size - start)
         if state is not None:
-            lookup_generator().set_state(state)
+            _generator().set_state(state)
         outputs = run(length, [a if dim is None else a.narrow(dim, start, length) for a, dim in zip(flat, dims)])
         results, spec = pytree.flatten(outputs)
         parts.append(results)
@@ -222,32 +222,26 @@ def _in_chunks(run: Callable, size: int, chunk_size: int, dims: Sequence[int | N
     return pytree.unflatten(joined, spec)
 
 
-def lookup_generator() -> Any:
+def _generator() -> Any:
     """The generator whose numbers ``randomness="same"`` repeats in each chunk."""
     from ..tensors.generator import default_generator
 
     return default_generator
 
 
-# ---------------------------------------------------------------------------------------------------------------- for Function
-def restore_vmap(func: Callable, in_dims: Any, batch_size: int, randomness: str) -> Callable:
-    """Like `vmap`, but with results as they come: a function that returns ``(outputs, out_dims)``, where a dim of None marks what is the
-    same for every element."""
+# ---------------------------------------------------------------------------------------------------------------- for the tape
+def over_vectors(function: Callable, vectors: Sequence[Tensor | None]) -> list[Tensor | None]:
+    """Call a function of vectors, such as a backward pass, for all rows of matrices at once.
 
-    def inner(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        flat, spec = pytree.flatten(args)
-        dims = pytree.broadcast(in_dims, spec)
-        assert dims is not None, f"in_dims {in_dims} fits the arguments {spec}"
-        level = BatchLevel(batch_size, randomness)
-        outer = [_to_front(a, dim) for a, dim in zip(flat, dims)]
-        push(level)
-        try:
-            inside = [a if dim is None or a is None else level.wrap(a, True) for a, dim in zip(outer, dims)]
-            results, result_spec = pytree.flatten(func(*pytree.unflatten(inside, spec), **kwargs))
-            unwrapped = [level.unwrap(r) if isinstance(r, Tensor) else (r, False) for r in results]
-        finally:
-            pop(level)
-        found = pytree.unflatten([r for r, _ in unwrapped], result_spec)
-        return found, pytree.unflatten([0 if is_batched else None for _, is_batched in unwrapped], result_spec)
-
-    return inner
+    Args:
+        function: returns a sequence of tensors and None.
+        vectors: for each argument a tensor with the vectors in dimension 0, or None.
+    """
+    size = next(v.shape[0] for v in vectors if v is not None)
+    level = BatchLevel(size)
+    push(level)
+    try:
+        found = [r if r is None else level.unwrap(r) for r in function(*[v if v is None else level.wrap(v, True) for v in vectors])]
+    finally:
+        pop(level)
+    return [r if r is None else _from_front(r[0], 0, r[1], size) for r in found]

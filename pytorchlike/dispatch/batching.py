@@ -25,7 +25,7 @@ from . import call
 from .derivative import Differentiable
 from .levels import Level, outside
 
-__all__ = ["BatchLevel", "Batched", "BatchedInstruction", "batch_of", "batched", "drawing_levels", "refuse_dynamic_shape", "with_batch_of"]
+__all__ = ["BatchLevel", "Batched", "BatchedInstruction", "batch_of", "batched", "drawing_levels", "is_inside_batch", "refuse_dynamic_shape", "with_batch_of"]
 
 _NO_ITEM = (
     "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, please try to rewrite what "
@@ -121,6 +121,20 @@ class BatchLevel(Level):
         outer, is_batched = self.unwrap(tensor)
         with outside(self):
             return self.wrap(outer.detach(), is_batched, tensor._aval())
+
+    def refuse_out(self, name: str, tensors: Sequence[Tensor]) -> None:
+        with outside(self) as state:
+            if state.levels:
+                state.levels[-1].refuse_out(name, [self.unwrap(t)[0] for t in tensors])
+
+    def shown(self, tensor: Tensor) -> tuple[str | None, list[str]]:
+        number = thread.state.levels.index(self) + 1
+        outer, is_batched = self.unwrap(tensor)
+        with outside(self):
+            if not isinstance(tensor._content(), Batched):
+                return None, []
+            inner = repr(outer).replace("\n", "\n    ")
+            return f"BatchedTensor(lvl={number}, bdim=0, value=\n    {inner}\n)" if is_batched else repr(outer), []
 
     def data(self, tensor: Tensor) -> Tensor:
         """Refused, as by torch."""
@@ -277,6 +291,11 @@ def batch_of(tensor: Any) -> BatchLevel | None:
             return value.trace
         value = value.outer._content()
     return None
+
+
+def is_inside_batch(tensor: Tensor) -> bool:
+    """Whether a tensor can hold other elements for each element of a batch."""
+    return type(tensor._content()) is Batched
 
 
 def with_batch_of(like: Tensor, made: Tensor) -> Tensor:

@@ -181,6 +181,8 @@ def general_out(operator: Operator, arguments: tuple[Any, ...], out: Any) -> Any
             check_no_partial_overlap(target, call.tensors)
     if operator.differentiable:
         _refuse_gradients(operator, (*call.tensors, *targets))
+    if thread.state.levels:
+        thread.state.levels[-1].refuse_out(operator.name, (*call.tensors, *targets))
     values = tuple([t._value if t._storage is None else t._read() for t in call.tensors])
     results = record(call.instruction, values, tuple(call.floats), tuple(call.ints))
     for target, result in zip(targets, results, strict=True):

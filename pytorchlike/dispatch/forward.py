@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 
 import jax
 import jax.numpy as jnp
+from jax.interpreters.partial_eval import dce_jaxpr
 
 from ..core import dtype as dtypes
 from ..graph.instruction import Instruction
@@ -112,6 +113,20 @@ class ForwardLevel(Level):
             self._push(instruction, primals, [r._value for r in results], floats, ints)
         return results
 
+    def refuse_out(self, name: str, tensors: Sequence[Tensor]) -> None:
+        for tensor in tensors:
+            if self.tangent(tensor) is not None:
+                raise NotImplementedError(f"Trying to use forward AD with {name}_out that does not support it because it is an out= function")
+        with outside(self) as state:
+            if state.levels:
+                state.levels[-1].refuse_out(name, tensors)
+
+    def shown(self, tensor: Tensor) -> tuple[str | None, list[str]]:
+        tangent = self.tangent(tensor)
+        with outside(self) as state:
+            text, suffixes = state.levels[-1].shown(tensor) if state.levels else (None, [])
+            return text, suffixes if tangent is None else [*suffixes, f"tangent={tangent}"]
+
     def record(self, instruction: Instruction, values: tuple[Value, ...], floats: tuple[float, ...], ints: tuple[int, ...]) -> tuple[Value, ...]:
         with outside(self):
             results = record(instruction, values, floats, ints)
@@ -132,7 +147,7 @@ class ForwardLevel(Level):
         self.tangents.update(zip(differentiable, self._compute(push_forward(instruction, present), primals, given, floats, ints), strict=True))
 
     def _compute(self, instruction: PushForward, primals: list[Tensor], tangents: list[Any], floats: tuple[float, ...], ints: tuple[int, ...]) -> Sequence[Any]:
-        return call.apply(instruction, [*primals, *tangents], floats, ints)
+        return call.apply(instruction, [*instruction.varying(primals, tangents), *tangents], floats, ints)
 
 
 class Linearization(ForwardLevel):
@@ -186,12 +201,24 @@ class PushForward(Differentiable):
         present: for each input of the instruction, whether it has a tangent.
     """
 
-    __slots__ = ("base", "present")
+    __slots__ = ("base", "present", "_uses")
 
     def __init__(self, base: Instruction, present: tuple[bool, ...]) -> None:
         self.base = base
         self.present = present
+        self._uses: dict[tuple[Aval, ...], list[bool]] = {}
         super().__init__(f"{base.name}_jvp", _tangents_of(base, present), base.float_count, base.int_count, (), base.target)
+
+    def varying(self, primals: Sequence[Tensor], tangents: Sequence[Tensor]) -> list[Tensor]:
+        """The primals, off the tape where the tangents of the results do not depend on them: those of a linear instruction do on none."""
+        if all(p._edge is None for p in primals):
+            return list(primals)
+        avals = tuple([t._aval() for t in (*primals, *tangents)])
+        uses = self._uses.get(avals)
+        if uses is None:
+            jaxpr = self.infer(avals).jaxpr
+            uses = self._uses[avals] = dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars))[1]
+        return [p if used else make_tensor(p._value) for p, used in zip(primals, uses)]
 
     def strides(self, avals: tuple[Aval, ...], shapes: list[tuple[int, ...]]) -> Sequence[tuple[int, ...] | None]:
         outputs = self.base.infer(avals[: len(self.present)]).outputs

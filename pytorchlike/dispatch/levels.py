@@ -40,6 +40,17 @@ class Level:
         """The same tensor as one of this region, where the tape inside can have a place for it."""
         raise NotImplementedError
 
+    def refuse_out(self, name: str, tensors: Sequence[Tensor]) -> None:
+        """Refuse the ``out=`` form of an operator on tensors where it cannot be differentiated.
+
+        Raises:
+            NotImplementedError: torch's text.
+        """
+
+    def shown(self, tensor: Tensor) -> tuple[str | None, list[str]]:
+        """How a tensor prints itself: its whole text (None: like any other), and what to add to it."""
+        return None, []
+
     def detach(self, tensor: Tensor) -> Tensor:
         """The elements of a tensor without a derivative, in this level and all outside of it; unlike elsewhere, a copy."""
         raise NotImplementedError

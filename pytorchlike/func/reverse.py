@@ -20,7 +20,7 @@ from ..dispatch.derivative import Differentiable
 from ..dispatch.levels import inside_transform
 from ..dispatch.registry import lookup
 from ..graph.value import Aval
-from ..tensors.tape import Backward, Edge, Node, next_number
+from ..tensors.tape import Backward, Edge, Node, connect, next_number
 from ..tensors.tensor import Tensor, alias_of, make_tensor
 
 __all__ = ["Region", "argument_slice", "grad", "grad_and_value", "vjp", "vjp_of"]
@@ -38,7 +38,9 @@ class FunctionInput(Node):
 
 @functools.lru_cache(maxsize=4096)
 def _identity(aval: Aval) -> Backward:
-    return Backward("FunctionInput", (), (), (True,), (aval,), (aval,), lambda present: _PASS_ON)
+    made = Backward("FunctionInput", (), (), (True,), (aval,), (aval,), lambda present: _PASS_ON)
+    made.node_class = FunctionInput
+    return made
 
 
 _PASS_ON = Differentiable("pass_on", lambda gradient: gradient)
@@ -86,14 +88,7 @@ class Region:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         levels = thread.state.levels
         lifted = levels[-1].lift(tensor) if levels else tensor
-        node: FunctionInput = object.__new__(FunctionInput)
-        node.backward = _identity(aval)
-        node.edges = (lifted._current_edge(),)
-        node.saved = ()
-        node.scalars = None
-        node.number = next_number()
-        node.hooks = None
-        return make_tensor(lifted._content(), (node, 0))
+        return make_tensor(lifted._content(), (connect(_identity(aval), (lifted._current_edge(),), (), ()), 0))
 
     def reaches_outside(self, edges: Iterable[Edge | None]) -> bool:
         """Whether something that was on the tape before takes part in these results, and is to get gradients through them."""

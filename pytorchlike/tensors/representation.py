@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..core.state import default_dtype
+from ..core.state import default_dtype, thread
 from ..graph.recorder import synchronise
 from .printing import tensor_text
 from .tensor import PLAIN_TYPES, Tensor, tensor_method
@@ -22,7 +22,11 @@ def __repr__(self: Tensor) -> str:
     Inside a JAX transformation there are no elements to be shown yet: the text says ``traced``.
     """
     array: Any = None
-    suffixes = []
+    suffixes: list[str] = []
+    if thread.state.levels:
+        whole, suffixes = thread.state.levels[-1].shown(self)
+        if whole is not None:
+            return whole
     if not self.is_meta:
         array = synchronise(self._content(), "print")
         if isinstance(array, jax.core.Tracer):

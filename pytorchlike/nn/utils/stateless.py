@@ -12,6 +12,9 @@ from ..modules.module import Module
 __all__ = ["functional_call"]
 
 
+_MISSING: Any = object()
+
+
 def _registry(module: Module, name: str) -> dict:
     return module._parameters if name in module._parameters else module._buffers
 
@@ -55,16 +58,19 @@ def _reparametrize_module(module: Module, given: dict[str, Tensor], tie_weights:
             parent, _, name = path.rpartition(".")
             owner = module.get_submodule(parent)
             registry = _registry(owner, name)
-            if name not in registry:
-                raise AttributeError(f"{owner._get_name()} has no attribute `{name}`")
-            replaced.append((registry, name, path, registry[name]))
+            if name not in registry:  # neither a parameter nor a buffer: an attribute for the length of the call
+                registry = owner.__dict__
+            replaced.append((registry, name, path, registry.get(name, _MISSING)))
             registry[name] = tensor
         yield
     finally:
         for registry, name, path, tensor in reversed(replaced):
             if path in own:
                 own[path] = registry[name]  # a buffer that the module gave a new value
-            registry[name] = tensor
+            if tensor is _MISSING:
+                del registry[name]
+            else:
+                registry[name] = tensor
 
 
 def functional_call(

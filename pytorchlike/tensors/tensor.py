@@ -140,9 +140,9 @@ class Tensor(metaclass=TensorType):
         """The current value, also of a view that no operator may use any more (see restricted.py)."""
         if self._storage is None:
             return self._value
-        if not self._flags & RESTRICTED:
-            return self._read()
         state = thread.state
+        if not self._flags & RESTRICTED or state.levels:  # inside of a transformation what is read has a place on an outer tape, too
+            return self._read()
         recording, state.grad_enabled = state.grad_enabled, False
         try:
             return self._read()

@@ -125,7 +125,7 @@ def _made(name: str, overloads: list[tuple[Any, Callable]]) -> Any:
 def _other_overload(name: str, overloads: list[tuple[Any, Callable]], error: TypeError, *args: Any, **kwargs: Any) -> Any:
     """Call the overload that fits, or raise the error of the first one again."""
     for declared, function in overloads:
-        if _fits(declared, args, kwargs, False):
+        if _fits(declared, args, kwargs, True):
             return function(*args, **kwargs)
     raise error
 
@@ -142,8 +142,8 @@ def packet(name: str, overloads: list[tuple[Any, Callable]]) -> Any:
             overridden = overrides.is_wanted_by_class(values)
             if overridden and overrides.wanted(values):
                 return overrides.hand_over(overloaded, args, kwargs)
-            found = _resolve(name, overloads, args, kwargs)
-            if not overridden and not any(isinstance(a, (list, tuple)) for a in args):
+            found, by_type = _resolve(name, overloads, args, kwargs)
+            if by_type and not overridden and not any(isinstance(a, (list, tuple)) for a in args):
                 chosen[key] = found
         return found(*args, **kwargs)
 
@@ -168,17 +168,19 @@ _packets: dict[str, Any] = {}
 callers["packet"] = _overload_packet
 
 
-def _resolve(name: str, overloads: list[tuple[Any, Callable]], args: tuple, kwargs: dict[str, Any]) -> Callable:
-    for numbers in (False, True):  # in place of tensors only where no overload takes them as they are
+def _resolve(name: str, overloads: list[tuple[Any, Callable]], args: tuple, kwargs: dict[str, Any]) -> tuple[Callable, bool]:
+    """The overload that fits, and whether the arguments' types alone decide that."""
+    for loosely in (False, True):
         for declared, function in overloads:
-            if _fits(declared, args, kwargs, numbers):
-                return function
+            if _fits(declared, args, kwargs, loosely):
+                return function, not loosely
     got = ", ".join([*map(type_name, args), *[f"{k}={type_name(v)}" for k, v in kwargs.items()]])
     known = "\n".join(f" * ({', '.join(f'{a.type} {a.name}' for a in d.schema.arguments)})" for d, _ in overloads)
     raise TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n{known}\n")
 
 
-def _fits(declared: Any, args: tuple, kwargs: dict[str, Any], numbers: bool) -> bool:
+def _fits(declared: Any, args: tuple, kwargs: dict[str, Any], loosely: bool) -> bool:
+    """Whether a call fits an overload; loosely, a number may stand for a tensor, and a 0-d tensor for a number."""
     schema = declared.schema
     positional = [a for a in schema.arguments if not a.keyword_only]
     folded = folded_argument(schema)
@@ -202,7 +204,7 @@ def _fits(declared: Any, args: tuple, kwargs: dict[str, Any], numbers: bool) -> 
             if argument.required:
                 return False
         elif not fits(argument, value := given.pop(argument.name)):
-            if not (numbers and _is_number(value) and argument.name in getattr(declared, "numbers", ())):
+            if not loosely or not _stands_for(declared, argument, value):
                 return False
     return not given
 
@@ -216,12 +218,19 @@ def fits(argument: Argument, value: Any) -> bool:
     return test is None or test(value)
 
 
+def _stands_for(declared: Any, argument: Argument, value: Any) -> bool:
+    kind = argument.type.rstrip("?")
+    if isinstance(value, Tensor):
+        return kind in ("int", "int[]") and _is_integral_scalar(value) or kind == "Scalar" and value.ndim == 0 and value._edge is None
+    return _is_number(value) and argument.name in getattr(declared, "numbers", ())
+
+
 def _is_tensor(value: Any) -> bool:
     return isinstance(value, Tensor) or hasattr(type(value), "__torch_function__")
 
 
 def _is_int(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) or _is_integral_scalar(value)
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def _is_integral_scalar(value: Any) -> bool:
@@ -236,9 +245,9 @@ _TESTS: dict[str, Callable[[Any], bool]] = {
     "Tensor": lambda v: _is_tensor(v),
     "Tensor[]": lambda v: isinstance(v, (list, tuple)) and all(map(_is_tensor, v)),
     "Tensor?[]": lambda v: isinstance(v, (list, tuple)) and all(e is None or _is_tensor(e) for e in v),
-    "Scalar": lambda v: _is_number(v) or isinstance(v, Tensor) and v.ndim == 0 and v._edge is None,
+    "Scalar": _is_number,
     "int": _is_int,
-    "int[]": lambda v: _is_int(v) or isinstance(v, (list, tuple)) and all(map(_is_int, v)),
+    "int[]": lambda v: _is_int(v) or isinstance(v, (list, tuple)) and all(_is_int(e) or _is_integral_scalar(e) for e in v),
     "float": lambda v: isinstance(v, (int, float, np.number)) and not isinstance(v, bool),
     "float[]": lambda v: isinstance(v, (list, tuple)) and all(isinstance(e, (int, float)) for e in v),
     "bool": lambda v: isinstance(v, (bool, np.bool_)),

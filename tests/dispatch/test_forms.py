@@ -21,6 +21,14 @@ def test_overloads_by_argument() -> None:
         torch.max(x, "a")
 
 
+def test_overload_depends_on_more_than_types_for_tensors_without_dimensions() -> None:
+    x = torch.zeros(0, 1, 3)
+    assert torch.ones(2).clamp_max(torch.tensor(0.5)).tolist() == [0.5, 0.5] and torch.ones(2).pow(torch.tensor(2)).tolist() == [1.0, 1.0]
+    assert x.clamp_max(torch.zeros(0, 10, 3)).shape == (0, 10, 3) == x.pow(torch.zeros(0, 10, 3)).shape
+    assert torch.div(1.0, torch.tensor([4.0])).tolist() == [0.25] and torch.ones(2, 3).sum(torch.tensor(0)).tolist() == [2.0, 2.0, 2.0]
+    assert torch.ones(6).view(torch.tensor(2), 3).shape == (2, 3)
+
+
 def test_unknown_operand_gets_its_turn() -> None:
     class Other:
         def __radd__(self, other):

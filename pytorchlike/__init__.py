@@ -109,7 +109,7 @@ __getattr__, __dir__ = _operator_namespace(
     __name__,
     "",
     (
-        "_C", "_tensor", "_utils", "amp", "backends", "compiler", "cpu", "cuda", "distributions", "fft", "func", "hub", "linalg", "mps", "nn", "optim", "overrides",
+        "_C", "_tensor", "_utils", "amp", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func", "hub", "linalg", "mps", "nn", "optim", "overrides",
         "serialization", "signal", "special", "storage", "testing", "utils", "version", "xpu",
     ),
     {"compile": "compiler", "load": "serialization", "save": "serialization"},

@@ -1,0 +1,12 @@
+"""``torch.distributed.checkpoint``: state dictionaries in folders that orbax writes, loaded into the tensors that are there.
+
+The folders are orbax's (https://orbax.readthedocs.io), not torch's: torch's ``.distcp`` files are neither read nor written.  Every process
+must hold all of the values.
+"""
+
+from .api import CheckpointException
+from .filesystem import FileSystemReader, FileSystemWriter
+from .state_dict_loader import load
+from .state_dict_saver import async_save, save
+
+__all__ = ["CheckpointException", "FileSystemReader", "FileSystemWriter", "async_save", "load", "save"]

@@ -152,8 +152,12 @@ class Guards:
             self._fixed(known, t, where)
         else:
             self._lines.append(f"    {t} = x")
-            self._fail(f"x.__class__ is not {self._name(type(tensor))} or layout_of(x) != {self._name(known.layout)}", f"{where} has another shape, dtype, device or strides")
-            self._fail(f"kind_of_edge({t}) != {known.edge!r}", f"requires_grad of {where} changed")
+            differs = f"layout_of(x) != {self._name(known.layout)}"
+            if known.layout[1] is None:  # most tensors have no storage of their own: the look at them is written out
+                differs = f"(x._storage is not None or x._value.aval is not {self._name(known.layout[0])}) and {differs}"
+            self._fail(f"x.__class__ is not {self._name(type(tensor))} or {differs}", f"{where} has another shape, dtype, device or strides")
+            quick = "(x._storage is not None or x._edge is not None) and " if known.edge == "none" else ""
+            self._fail(f"{quick}kind_of_edge(x) != {known.edge!r}", f"requires_grad of {where} changed")
         if known.number in self._relevant:
             if known.gradient is None:
                 self._fail(f"gradient_of({t}) is not None", f"{where} has a gradient")

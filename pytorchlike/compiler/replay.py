@@ -275,6 +275,12 @@ class Replay:
             value = old.values[slot]
             value.trace, value.slot = new, found.slot + k
             new.values.append(value)
+        inputs = [state for state in found.path() if state.instruction is None]
+        written = {number for number, reference, *_ in self.memory_plans if reference is not None}
+        self.replaced = [
+            k for k, (kind, what) in enumerate(self.input_plans) if kind == "memory" and what in written and values[k].aval.numel >= recorder.SMALLEST_DONATION
+        ]
+        self.position = found if len(inputs) == len(slots) and not self.instruction.data_checks else None
         old.values.clear()
         old.inputs.clear()
         self.input_plans = [(kind, constant(what.array, what.aval)) if kind == "constant" else (kind, what) for kind, what in self.input_plans]
@@ -313,7 +319,7 @@ class Replay:
                 arguments.append(drawn[what])
             else:
                 arguments.append(what)
-        results = recorder.record(self.instruction, tuple(arguments), floats, self.ints)
+        results = self._launch(arguments, floats)
         del arguments
         made = _Made(self, known, [results[k] for k in self._order], drawn)
         del results
@@ -321,14 +327,14 @@ class Replay:
             tensor = known[number]
             if reference is not None:
                 storage = tensor._storage or make_storage(tensor)
-                value = made.value(reference)
+                value = made.results[reference[1]] if reference[0] == "result" else made.value(reference)
                 if storage.host is not None:
                     storage.replace(value)
                 else:
                     storage.version += versions
-                    storage.tracked += tracked
+                    tracked = storage.tracked = storage.tracked + tracked
                     storage.value = value
-                    value.origin = (storage, storage.tracked)
+                    value.origin = (storage, tracked)
             if edge is not MISSING:
                 tensor._edge = made.edge(edge, tensor)
         for number, plan in self.gradient_plans:
@@ -343,6 +349,18 @@ class Replay:
         if self.has_boundary:
             recorder.step_boundary("compiled step")
         return result
+
+    def _launch(self, arguments: list[Value], floats: tuple[float, ...]) -> Sequence[Value]:
+        """The results of the instruction; consumes the arguments.
+
+        A call that ends with a natural boundary runs at once where nothing else is pending: its program is known, and so is that all of
+        its results live.
+        """
+        state = thread.state
+        if self.has_boundary and self.position is not None and state.trace.position.depth == 0 and not state.trace.values:
+            if all([value.trace is None for value in arguments]):
+                return recorder.run_alone(self.position, arguments, self.replaced, floats, self.ints)
+        return recorder.record(self.instruction, tuple(arguments), floats, self.ints)
 
 
 class _Made:

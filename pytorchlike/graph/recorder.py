@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -20,12 +21,15 @@ from .data_checks import raise_failed_now
 from .instruction import Instruction
 from .lower import Program, compile_program, donated
 from .trie import State
-from .value import Value, new_value
+from .value import Value, constant, new_value
 
-__all__ = ["Trace", "flush", "flush_all", "materialise", "raise_data_errors", "record", "step_boundary", "synchronise"]
+__all__ = ["Trace", "flush", "flush_all", "materialise", "raise_data_errors", "record", "run_alone", "step_boundary", "synchronise"]
 
 #: Inputs with fewer elements than this are not donated: handing over the buffer costs more than it saves.
 SMALLEST_DONATION = 4096
+
+#: ``sys.getrefcount`` of an argument of `run_alone` that only its storage and the list of arguments hold.
+_IN_STORAGE = 3
 
 #: Error flags of this many programs wait for somebody to look at numbers; then they are looked at in any case.
 MOST_UNREAD_CHECKS = 100
@@ -130,6 +134,24 @@ def record(instruction: Instruction, arguments: tuple[Value, ...], floats: tuple
         flush(trace, "a check of the data")
         raise_data_errors()
     return tuple(results)
+
+
+def run_alone(position: State, arguments: list[Value], replaced: Sequence[int], floats: tuple[float, ...], ints: tuple[int, ...]) -> list[Value]:
+    """Run at once what a trace would hold that consists of one instruction without data checks, all of whose results live.
+
+    Args:
+        position: where that trace stands.
+        arguments: the instruction's inputs, which are the trace's, computed.
+        replaced: numbers of those that are a storage's content, which gets another one right after: they are donated if nobody else has them.
+    """
+    assert position.inference is not None
+    outputs = position.inference.outputs
+    live = tuple(range(position.slot, position.slot + len(outputs)))
+    counters.count_flush("compiled step", position)
+    donatable = tuple([k for k in replaced if sys.getrefcount(arguments[k]) == _IN_STORAGE and _is_ours(arguments[k])])
+    program, protected = position.programs.get((live, donatable)) or _program(position, live, donatable)
+    results, _ = program.run(arguments, list(floats), list(ints), protected)
+    return [constant(array, aval) for array, aval in zip(results, outputs)]
 
 
 # ---------------------------------------------------------------------------------------------------------------- flushing

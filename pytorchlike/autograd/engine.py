@@ -17,7 +17,7 @@ import numpy as np
 
 from ..core.device import jax_device
 from ..core.state import thread
-from ..dispatch.call import apply
+from ..dispatch.call import apply, cast_instruction
 from ..dispatch.registry import lookup
 from ..graph.recorder import record
 from ..graph.value import Aval, Value, constant
@@ -374,7 +374,8 @@ class Pass:
                 for value in saved:
                     origin = value.origin
                     if origin is not None and origin[0].tracked != origin[1]:
-                        saved = _unpacked(node, grads)
+                        self.enter(node, grads)
+                        saved = _unpacked(node)
                         break
                 if len(grads) == 1:
                     instruction = backward.single or backward.instruction((True,))
@@ -499,11 +500,14 @@ class Pass:
                 self.captured[node, number] = gradient if isinstance(gradient, Tensor) else make_tensor(gradient)
 
 
-def _unpacked(node: Node, grads: list[Any]) -> tuple[Value, ...]:
-    """The saved values, where hooks may have packed them."""
-    task = running.tasks[-1]
-    task.node, task.grads = node, grads
-    return unpack_saved(node)
+def _unpacked(node: Node) -> tuple[Value, ...]:
+    """The saved values; what hooks gave back in another dtype is cast to the one that was saved."""
+    backward = node.backward
+    avals = [*[backward.inputs[k] for k in backward.saved_inputs], *[backward.outputs[k] for k in backward.saved_outputs]]
+    return tuple([
+        value if value.aval.dtype is aval.dtype else record(cast_instruction(aval.dtype), (value,))[0]
+        for value, aval in zip(unpack_saved(node), avals, strict=True)
+    ])  # fmt: skip
 
 
 def _run_rule(node: Node, grads: list[Any], keep: bool, create_graph: bool) -> Sequence[Any]:
@@ -512,9 +516,8 @@ def _run_rule(node: Node, grads: list[Any], keep: bool, create_graph: bool) -> S
     Raises:
         RuntimeError: what it saved is gone, or was modified.
     """
-    backward = node.backward
-    saved = unpack_saved(node)
-    instruction = backward.instruction(tuple([g is not None for g in grads]))
+    saved = _unpacked(node)
+    instruction = node.backward.instruction(tuple([g is not None for g in grads]))
     present = [g for g in grads if g is not None]
     floats, ints = node.scalars or ((), ())
     if create_graph:
@@ -536,7 +539,4 @@ def _at_edges(node: Node, results: Sequence[Any]) -> list[Any]:
 
 def _on_tape(node: Node, saved: Sequence[Value]) -> list[Tensor]:
     """The saved values as tensors in their places on the tape, for derivatives of the derivative."""
-    backward = node.backward
-    edges: list[Edge | None] = [node.edges[k] for k in backward.saved_inputs]
-    edges += [(node, k) if backward.outputs[k].differentiable else None for k in backward.saved_outputs]
-    return [make_tensor(value, edge) for value, edge in zip(saved, edges, strict=True)]
+    return [make_tensor(value, node.saved_edge(position)) for position, value in enumerate(saved)]

@@ -9,11 +9,11 @@ from typing import Any
 from ..core.state import thread
 from ..dispatch import overrides
 from ..graph.value import Value
-from ..tensors.tape import FREED, Node, PackedValue, unpack_value
+from ..tensors.tape import FREED, Node, PackedValue, check_current, unpack_value
 from ..tensors.tensor import Tensor, make_tensor
 from .grad_mode import no_grad
 
-__all__ = ["SavedTensor", "pack"]
+__all__ = ["KeptTensor", "SavedTensor", "pack"]
 
 Hooks = tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]]
 
@@ -58,6 +58,31 @@ def _pack_saved(node: Node, tensors: Sequence[Tensor], results: Sequence[Tensor]
 
 
 overrides.pack_saved = _pack_saved
+
+
+class KeptTensor:
+    """A tensor kept as the tape keeps what it saves: packed where hooks are active, else checked against later writes.
+
+    Args:
+        tensor: no result of the node that it is kept for.
+    """
+
+    def __init__(self, tensor: Tensor) -> None:
+        hooks = thread.state.saved_tensor_hooks
+        self._edge = tensor._current_edge()
+        self._kept = pack(tensor, hooks[-1]) if hooks else tensor._content()
+        self._original = None if hooks else tensor
+
+    def unpack(self) -> Tensor:
+        """The tensor, in its place on the tape.
+
+        Raises:
+            RuntimeError: it was modified in place; torch's text.
+        """
+        if self._original is None:
+            return make_tensor(self._kept.unpack(), self._edge)  # type: ignore[union-attr]
+        check_current(self._kept, self._edge)  # type: ignore[arg-type]
+        return self._original
 
 
 # ---------------------------------------------------------------------------------------------------------------- attributes of nodes

@@ -29,7 +29,10 @@ from .derivative import Differentiable
 from .registry import Composite, Operator, Promote
 from .schema import Schema
 
-__all__ = ["apply", "backward_of", "call_factory", "cast_instruction", "composite_out", "general", "general_inplace", "general_out", "host_tensor", "named_results", "put_out"]
+__all__ = [
+    "apply", "backward_of", "call_factory", "cast_instruction", "composite_out", "general", "general_inplace", "general_out", "host_tensor",
+    "named_results", "put_out", "replay",
+]  # fmt: skip
 
 
 # ---------------------------------------------------------------------------------------------------------------- the general way
@@ -50,6 +53,23 @@ def apply(instruction: Any, tensors: Sequence[Tensor], floats: tuple[float, ...]
     if thread.state.saved_tensor_hooks:
         overrides.pack_saved(node, tensors, made)
     return made
+
+
+def replay(operator: Operator, args: Sequence[Any], kwargs: dict[str, Any], results: tuple[Value, ...]) -> Any:
+    """A call whose results are known already: it is put on the tape, but not recorded.
+
+    Args:
+        args, kwargs: as the operator's overload takes them.
+    """
+    rest = operator.schema.arguments[len(args) :]
+    call = bind(operator, (*args, *[kwargs.get(a.name, None if a.required else a.default) for a in rest]))
+    values = tuple([t._content() for t in call.tensors])
+    edges = _edges(call.tensors)
+    node = None if edges is None else tape(call.instruction, edges, values, results, tuple(call.floats), tuple(call.ints))
+    made = tuple([make_tensor(r, (node, k) if node is not None and r.aval.differentiable else None) for k, r in enumerate(results)])
+    if node is not None and thread.state.saved_tensor_hooks:
+        overrides.pack_saved(node, call.tensors, made)
+    return wrap(operator.schema, made)
 
 
 def _edges(tensors: Sequence[Tensor]) -> tuple[Edge | None, ...] | None:

@@ -21,7 +21,7 @@ from ..graph.value import Aval, Value
 
 __all__ = [
     "FREED", "AccumulateGrad", "Backward", "CustomNode", "Edge", "GradientEdge", "InputMetadata", "Node", "NodeHooks", "PackedValue", "accumulator",
-    "announce", "connect", "move_retained", "next_number", "observe_new_nodes", "short_name", "unpack_saved", "unpack_value",
+    "announce", "check_current", "connect", "move_retained", "next_number", "observe_new_nodes", "short_name", "unpack_saved", "unpack_value",
 ]  # fmt: skip
 
 FREED = (
@@ -403,37 +403,51 @@ def unpack_value(node: Node, value: Value) -> Value:
         return value.unpack()
     origin = value.origin
     if origin is not None and origin[0].tracked != origin[1]:
-        storage, version = origin
-        kind = f"torch.{storage.value.aval.device.type + '.' if storage.value.aval.device.type != 'cpu' else ''}{_tensor_type(value.aval)}"
-        raise RuntimeError(
-            f"one of the variables needed for gradient computation has been modified by an inplace operation: [{kind} {list(value.aval.size)}]"
-            f"{_which_output(node, value)} is at version {storage.tracked}; expected version {version} instead. Hint: "
-            f"{_SHOWN_ABOVE if thread.state.anomaly else _SWITCH_ON}"
-        )
+        assert node.saved is not None
+        position = next((k for k, saved in enumerate(node.saved) if saved is value), None)
+        check_current(value, None if position is None else node.saved_edge(position), node)
     return value
+
+
+def check_current(value: Value, edge: Edge | None, owner: Node | None = None) -> None:
+    """Check that the tensor of which this was the value has not been modified since.
+
+    Args:
+        edge: the tensor's place on the tape when it was saved.
+        owner: the node that saved it.
+
+    Raises:
+        RuntimeError: it was; torch's text.
+    """
+    if value.origin is None or value.origin[0].tracked == value.origin[1]:
+        return
+    storage, version = value.origin
+    device = storage.value.aval.device.type
+    kind = f"torch.{'' if device == 'cpu' else device + '.'}{_tensor_type(value.aval)}"
+    raise RuntimeError(
+        f"one of the variables needed for gradient computation has been modified by an inplace operation: [{kind} {list(value.aval.size)}]"
+        f"{_which_output(value, edge, owner)} is at version {storage.tracked}; expected version {version} instead. Hint: "
+        f"{_SHOWN_ABOVE if thread.state.anomaly else _SWITCH_ON}"
+    )
+
+
+def _which_output(value: Value, edge: Edge | None, owner: Node | None) -> str:
+    """``, which is output 0 of Tanh,`` where the tape knows it: the operator that computed the saved tensor or, if it is none of the owner's own
+    results, that wrote into it last."""
+    if edge is None or isinstance(edge[0], AccumulateGrad):
+        return ","
+    assert value.origin is not None
+    storage, _ = value.origin
+    name, number = edge[0].name(), edge[1]
+    if edge[0] is not owner and storage.written_by is not None:
+        name, number = storage.written_by if value.aval.size == storage.value.aval.size else ("AsStridedBackward0", 0)
+    return f", which is output {number} of {short_name(name)},"
 
 
 def _tensor_type(aval: Aval) -> str:
     from ..core.promotion import scalar_type_name
 
     return f"{scalar_type_name(aval.dtype)}Tensor"
-
-
-def _which_output(node: Node, value: Value) -> str:
-    """``, which is output 0 of Tanh,`` where the tape knows it: the operator that computed the saved tensor or, if it is none of the node's own
-    results, that wrote into it last."""
-    assert node.saved is not None
-    position = next((k for k, saved in enumerate(node.saved) if saved is value), None)
-    edge = None if position is None else node.saved_edge(position)
-    if edge is None or isinstance(edge[0], AccumulateGrad):
-        return ","
-    assert value.origin is not None
-    storage, _ = value.origin
-    if edge[0] is not node and storage.written_by is not None:
-        name, number = storage.written_by if value.aval.size == storage.value.aval.size else ("AsStridedBackward0", 0)
-    else:
-        name, number = edge[0].name(), edge[1]
-    return f", which is output {number} of {short_name(name)},"
 
 
 def short_name(name: str) -> str:

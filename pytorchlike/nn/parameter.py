@@ -8,6 +8,7 @@ from typing import Any
 from ..aten.create import empty
 from ..autograd.grad_mode import no_grad
 from ..dispatch.overrides import _disabled_torch_function
+from ..tensors.rebuild import attributes_of, set_attributes
 from ..tensors.tensor import PLAIN_TYPES, Tensor, TensorType
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy"]
@@ -56,7 +57,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         return "Parameter containing:\n" + super().__repr__(*args, **kwargs)
 
     def __reduce_ex__(self, protocol: Any) -> tuple:
-        state = {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
+        state = attributes_of(self)
         if state:
             return _rebuild_parameter_with_state, (self.data, self.requires_grad, OrderedDict(), state)
         return _rebuild_parameter, (self.data, self.requires_grad, OrderedDict())
@@ -69,9 +70,9 @@ def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Ordere
     return Parameter(data, requires_grad)
 
 
-def _rebuild_parameter_with_state(data: Tensor, requires_grad: bool, backward_hooks: OrderedDict, state: dict) -> Parameter:
+def _rebuild_parameter_with_state(data: Tensor, requires_grad: bool, backward_hooks: OrderedDict, state: Any) -> Parameter:
     parameter = Parameter(data, requires_grad)
-    parameter.__dict__.update(state)
+    set_attributes(parameter, state)
     return parameter
 
 

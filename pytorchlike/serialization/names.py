@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import functools
 import importlib
+import sys
 from typing import Any, NamedTuple
 
 from ..core import device as devices
 from ..core import layouts
 from ..core import size as sizes
 from ..core.dtype import BY_NAME, dtype
+from ..core.handle import RemovableHandle
 from ..tensors import generator, rebuild
 from ..tensors.storages import STORAGE_NAMES, TypedStorage, UntypedStorage
 from ..tensors.tensor import Tensor
@@ -21,6 +23,8 @@ __all__ = ["SafeNames", "StorageType", "find", "is_torch", "safe", "torch_path"]
 
 _OURS = __name__.partition(".")[0]
 _TORCH = "torch"
+#: Folders that torch does not have: what is public of them is so at the top.
+_INTERNAL = [["aten"], ["core"], ["dispatch"], ["graph"], ["tensors"]]
 #: Modules that torch's files name -> where what is in them is public, and a prefix that it has there no longer.
 _MOVED = {
     "torch._C._nn": ("torch.nn.functional", ""), "torch._C._linalg": ("torch.linalg", "linalg_"), "torch._C._fft": ("torch.fft", "fft_"),
@@ -62,6 +66,11 @@ def _get_layout(name: str) -> layouts.layout:
     return found
 
 
+def _results(values: Any, attributes: Any = None) -> tuple:
+    """What named results of an operator, ``torch.return_types.max``, become in a file of ours too."""
+    return tuple(values)
+
+
 _REBUILDERS = (
     "_rebuild_device_tensor_from_cpu_tensor", "_rebuild_device_tensor_from_numpy", "_rebuild_meta_tensor_no_storage", "_rebuild_nested_tensor",
     "_rebuild_qtensor", "_rebuild_sparse_tensor", "_rebuild_tensor", "_rebuild_tensor_v2", "_rebuild_tensor_v3", "_rebuild_wrapper_subclass",
@@ -82,7 +91,10 @@ def _functions() -> dict[str, Any]:
 @functools.cache
 def _paths() -> dict[Any, str]:
     """Our functions -> torch's names."""
-    ours = {devices._device: "torch.device", sizes._size: "torch.Size", generator._generator: "torch._C.Generator"}
+    ours = {
+        devices._device: "torch.device", sizes._size: "torch.Size", generator._generator: "torch._C.Generator",
+        RemovableHandle: "torch.utils.hooks.RemovableHandle",
+    }  # fmt: skip
     return ours | {function: path for path, function in _functions().items()}
 
 
@@ -101,9 +113,12 @@ def torch_path(found: Any, name: str | None = None) -> tuple[str, str] | None:
         head, _, last = path.rpartition(".")
         return head, last
     module = str(getattr(found, "__module__", None))
+    name = name or str(getattr(found, "__qualname__", ""))
     if module.partition(".")[0] == _OURS:
+        if module.split(".")[1:2] in _INTERNAL and getattr(sys.modules[_OURS], name, None) is found:
+            return _TORCH, name
         module = _TORCH + module.removeprefix(_OURS)
-    return (module, name or str(getattr(found, "__qualname__", ""))) if is_torch(module) else None
+    return (module, name) if is_torch(module) else None
 
 
 def find(module: str, name: str) -> Any:
@@ -121,6 +136,8 @@ def find(module: str, name: str) -> Any:
         return generator.Generator
     if path == "torch._C._VariableFunctionsClass":  # an attribute of which is torch.relu
         return importlib.import_module(_OURS)
+    if module == "torch.return_types":
+        return _results
     module, prefix = _MOVED.get(module, (module, ""))
     name = name.removeprefix(prefix)
     try:

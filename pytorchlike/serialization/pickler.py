@@ -12,7 +12,7 @@ from ..tensors.storage import Storage
 from ..tensors.storages import TypedStorage, UntypedStorage
 from ..tensors.tensor import TensorType
 from .locations import location_tag
-from .names import StorageType, _get_layout, _storage_type, torch_path
+from .names import StorageType, _get_layout, _storage_type, find, torch_path
 
 __all__ = ["SavedStorages", "make_pickler"]
 
@@ -80,6 +80,10 @@ class _TorchPickler(_PythonPickler):
             self.save(module)
             self.save(name)
             self.write(pickle.STACK_GLOBAL)
+        elif "." in name:
+            outer, _, name = name.rpartition(".")
+            self.save_reduce(getattr, (find(module, outer), name), obj=found)
+            return
         else:
             self.write(pickle.GLOBAL + module.encode() + b"\n" + name.encode() + b"\n")
         self.memoize(found)

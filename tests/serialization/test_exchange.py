@@ -84,14 +84,15 @@ def test_attributes_subclasses_and_what_needs_trust(source: Any, target: Any) ->
     generator = source.Generator().manual_seed(3)
     source.rand(5, generator=generator)
     obj = {"plain": plain, "parameter": parameter, "generator": generator, "array": np.arange(6.0).reshape(2, 3), "number": np.float32(2), "relu": source.relu,
-           "gelu": source.nn.functional.gelu, "class": source.nn.Linear, "Tensor": source.Tensor}  # fmt: skip
+           "gelu": source.nn.functional.gelu, "class": source.nn.Linear, "Tensor": source.Tensor, "method": source.Tensor.add, "results": source.max(source.ones(2, 2), 0)}  # fmt: skip
     found = exchange(source, target, obj, weights_only=False)
     assert found["plain"].note == "kept" and type(found["plain"]) is target.Tensor
     assert found["parameter"].note == 1 and type(found["parameter"]) is target.nn.Parameter
     assert target.rand(3, generator=found["generator"]).tolist() == source.rand(3, generator=generator).tolist()
     assert found["array"].tolist() == obj["array"].tolist() and type(found["number"]) is np.float32
     assert found["relu"] is target.relu and found["gelu"] is target.nn.functional.gelu and found["class"] is target.nn.Linear
-    assert found["Tensor"] is target.Tensor
+    assert found["Tensor"] is target.Tensor and found["method"](target.ones(1), 1).tolist() == [2.0]
+    assert [r.tolist() for r in found["results"]] == [[1.0, 1.0], [0, 0]]
 
 
 @DIRECTIONS
@@ -224,6 +225,7 @@ def test_torchs_own_pickles() -> None:
     assert found[0].tolist() == [0.0, 1.0, 2.0] and found[1:] == [ours.float16, ours.Size([1])]
 
 
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
 def test_storages() -> None:
     def make(t: Any) -> list[Any]:
         x = t.arange(3.0)

@@ -137,9 +137,9 @@ def _load_safetensors(path: str, map_location: Any) -> Any:
             raise RuntimeError(
                 f"Loading safetensors file with {kind} map_location is not supported. Use a device string or torch.device instead."
             )
-    from ..interop.safetensors import load_file
-
     try:
+        from ..interop.safetensors import load_file
+
         return load_file(path, device="cpu" if map_location is None else map_location)
     except ImportError as error:
         raise RuntimeError(

@@ -24,7 +24,7 @@ __all__ = ["SafeNames", "StorageType", "find", "is_torch", "safe", "torch_path"]
 _OURS = __name__.partition(".")[0]
 _TORCH = "torch"
 #: Folders that torch does not have: what is public of them is so at the top.
-_INTERNAL = [["aten"], ["core"], ["dispatch"], ["graph"], ["tensors"]]
+_INTERNAL = {"aten", "core", "dispatch", "graph", "tensors"}
 #: Modules that torch's files name -> where what is in them is public, and a prefix that it has there no longer.
 _MOVED = {
     "torch._C._nn": ("torch.nn.functional", ""), "torch._C._linalg": ("torch.linalg", "linalg_"), "torch._C._fft": ("torch.fft", "fft_"),
@@ -115,7 +115,7 @@ def torch_path(found: Any, name: str | None = None) -> tuple[str, str] | None:
     module = str(getattr(found, "__module__", None))
     name = name or str(getattr(found, "__qualname__", ""))
     if module.partition(".")[0] == _OURS:
-        if module.split(".")[1:2] in _INTERNAL and getattr(sys.modules[_OURS], name, None) is found:
+        if module.removeprefix(_OURS + ".").partition(".")[0] in _INTERNAL and getattr(sys.modules[_OURS], name, None) is found:
             return _TORCH, name
         module = _TORCH + module.removeprefix(_OURS)
     return (module, name) if is_torch(module) else None

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import pickle
+import subprocess
+import sys
 from collections import Counter, OrderedDict
+from pathlib import Path
 from typing import Any
 
 import cloudpickle
@@ -214,6 +218,22 @@ def test_other_pickle_modules() -> None:
     assert found["f"](found["x"]).tolist() == [0.0, 3.0, 6.0] and found["d"] is ours.float16 and found["v"].tolist() == [1.0, 2.0]
     with pytest.raises(RuntimeError, match="Can not safely load weights when explicit pickle_module is specified"):
         ours.load(saved(OURS, 1), pickle_module=pickle, weights_only=True)
+
+
+def test_files_of_torch_are_loaded_without_torch(tmp_path: Path) -> None:
+    model = real_torch.nn.Linear(3, 2)
+    real_torch.save({"model": model, "state": model.state_dict(), "half": real_torch.ones(2).bfloat16()}, tmp_path / "a.pt")
+    script = """
+import sys
+sys.modules["torch"] = None
+import pytorchlike
+found = pytorchlike.load(sys.argv[1], weights_only=False)
+print(found["model"](pytorchlike.ones(1, 3)).tolist(), found["half"].dtype, type(found["state"]).__name__)
+"""
+    done = subprocess.run([sys.executable, "-c", script, tmp_path / "a.pt"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    numbers, dtype, kind = done.stdout.rsplit(maxsplit=2)
+    assert ast.literal_eval(numbers)[0] == pytest.approx(model(real_torch.ones(1, 3))[0].tolist()) and (dtype, kind) == ("torch.bfloat16", "OrderedDict")
 
 
 def test_torchs_own_pickles() -> None:

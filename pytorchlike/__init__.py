@@ -17,6 +17,7 @@ from .amp.settings import *
 from .aten.constructors import (
     as_tensor,
     asarray,
+    broadcast_shapes,
     can_cast,
     from_dlpack,
     from_numpy,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from ..core import promotion
 from ..core import state as settings
 from ..core.device import CPU, as_device, device
 from ..core.dtype import dtype
+from ..core.size import Size
 from ..core.state import thread
 from ..dispatch.call import host_tensor
 from ..tensors.construct import PYTHON_DTYPES, array_of, infer_array
@@ -20,7 +22,7 @@ from ..tensors.tensor import Tensor
 from .copy import to
 
 __all__ = [
-    "as_tensor", "asarray", "can_cast", "from_dlpack", "from_numpy", "frombuffer", "get_default_device", "get_default_dtype", "is_complex", "is_floating_point",
+    "as_tensor", "asarray", "broadcast_shapes", "can_cast", "from_dlpack", "from_numpy", "frombuffer", "get_default_device", "get_default_dtype", "is_complex", "is_floating_point",
     "is_nonzero", "is_storage", "is_tensor", "numel", "promote_types", "result_type", "scalar_tensor", "set_default_device", "set_default_dtype",
     "tensor", "typename",
 ]  # fmt: skip
@@ -159,6 +161,29 @@ def get_default_device() -> device:
 def set_default_device(device: Any) -> None:
     """Set where tensors are made without a device, for this thread."""
     thread.state.device = None if device is None else as_device(device)
+
+
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The size to which tensors of these sizes (tuples, or ints for one dimension) broadcast.
+
+    Raises:
+        RuntimeError: two of them do not match, torch's text.
+        ValueError: one is negative.
+    """
+    sizes = [tuple(s) if isinstance(s, Sequence) and not isinstance(s, str) else (s,) for s in shapes]
+    common = [1] * max(map(len, sizes), default=0)
+    for number, size in enumerate(sizes):
+        for d in range(-1, -1 - len(size), -1):
+            if size[d] < 0:
+                raise ValueError("Attempting to broadcast a dimension with negative length!")
+            if common[d] == 1:
+                common[d] = size[d]
+            elif size[d] not in (1, common[d]):
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {size[d]} at {d}! Mismatching argument at index {number} had {size}; but "
+                    f"expected shape should be broadcastable to {common}"
+                )
+    return Size(common)
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:

@@ -307,6 +307,21 @@ _SAMPLE_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 _SAMPLE_PADDING = {"zeros": 0, "border": 1, "reflection": 2}
 
 
+def _declare_grid_sampler(dimensions: int) -> None:
+    @composite(
+        f"grid_sampler_{dimensions}d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
+        forms=FUNCTION,
+    )
+    def sampler(input, grid, interpolation_mode, padding_mode, align_corners):
+        return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
+
+    sampler.__doc__ = f"`grid_sampler` for inputs with {dimensions} spatial dimensions."
+
+
+_declare_grid_sampler(2)
+_declare_grid_sampler(3)
+
+
 @composite(
     "grid_sample(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None) -> Tensor",
     forms=FUNCTION,

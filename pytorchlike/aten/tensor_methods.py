@@ -12,7 +12,7 @@ from typing import Any
 
 from ..core.layouts import layout as layout_type
 from ..core.layouts import strided
-from ..dispatch.registry import METHOD, composite, lookup
+from ..dispatch.registry import FUNCTION, METHOD, composite, lookup
 from ..tensors import layout as memory_layout
 from ..tensors import pickling  # noqa: F401 - installs deepcopy and pickle
 from ..tensors.geometry import geometry
@@ -135,6 +135,12 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
 def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
     """Change the shape in place to that of another tensor."""
     return resize_(self, tuple(the_template.shape), memory_format=memory_format)
+
+
+@composite("resize_as_(Tensor self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor", forms=FUNCTION)
+def resized_as(self, the_template, memory_format):
+    """Change the shape of a tensor in place to that of another."""
+    return resize_as_(self, the_template, memory_format)
 
 
 @tensor_method

@@ -199,6 +199,12 @@ def diagonal(self, offset, dim1, dim2):
     return geometry.diagonal(self, offset, dim1, dim2)
 
 
+@view("diagonal.linalg(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)", forms=FUNCTION, namespaces=("linalg",))
+def linalg_diagonal(A, offset, dim1, dim2):
+    """The diagonals over two dimensions, the last two unless told; they become the last dimension."""
+    return geometry.diagonal(A, offset, dim1, dim2)
+
+
 @view("unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", forms=METHOD)
 def unfold(self, dimension, size, step):
     """All windows of ``size`` indices, ``step`` apart; the index within a window becomes the last dimension."""

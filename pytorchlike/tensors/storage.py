@@ -137,6 +137,8 @@ class HostMemory:
         if at.elements is not None and at.elements.is_recast:
             whole = len(memory) * memory.itemsize // at.elements.dtype.itemsize * at.elements.dtype.itemsize
             memory = memory.view(np.uint8)[:whole].view(at.elements.dtype.numpy)
+        if 0 in at.size:  # it may lie beyond the end
+            return np.ndarray(at.size, memory.dtype, memory)
         stride = [s * memory.itemsize for s in at.stride]
         return np.ndarray(at.size, memory.dtype, memory, at.offset * memory.itemsize, stride)
 

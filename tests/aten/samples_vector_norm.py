@@ -27,4 +27,9 @@ SAMPLES = [
     Sample("linalg.vector_norm", T(2, 3), dtypes=(*FLOATS, "float16", "complex128")),
     Sample("linalg.vector_norm", T(2, 3, 4), 3, (0, -1), True, dtypes=FLOATS),
     Sample("linalg.vector_norm", T(2, 3), ord=0, grad=False),
+    *(Sample("renorm", T(values=[[0.0, 0.0, 0.0], [1.0, -2.0, 0.5]]), p, 0, 1.5, dtypes=("float64", "complex128")) for p in (2, 1.5, inf)),
+    Sample("renorm", T(2, 3), 2, 0, 1.0, dtypes=("bfloat16", "int64")),
+    Sample("renorm", T(2, 3), -1, 0, 1.0),
+    Sample("renorm", T(2, 3), 2, 0, -1.0),
+    Sample("renorm", T(3), 2, 0, 1.0),
 ]

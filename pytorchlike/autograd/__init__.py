@@ -2,6 +2,7 @@
 
 from ..tensors.tensor import Tensor as Variable
 from . import anomaly_mode, forward_ad, function, functional, graph
+from . import gradients as _gradients
 from . import hooks as _hooks
 from . import saved as _saved
 from .anomaly_mode import detect_anomaly, set_detect_anomaly

@@ -45,7 +45,7 @@ def accumulate(node: AccumulateGrad, gradient: Any, create_graph: bool) -> None:
         gradient: a tensor with ``create_graph``, else a value.
     """
     leaf = node.leaf()
-    if leaf is None:
+    if leaf is None or leaf._edge is None:
         return
     try:
         earlier = leaf._grad

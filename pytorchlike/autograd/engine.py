@@ -421,11 +421,19 @@ class Pass:
         """The sum of two gradients."""
         return a + b if self.create_graph else record(ADD, (a, b))[0]
 
+    def cast(self, gradient: Any, dtype: Any) -> Any:
+        """A gradient (or None) in another dtype."""
+        if gradient is None or self.create_graph:
+            return gradient if gradient is None else gradient.to(dtype)
+        return gradient if gradient.aval.dtype is dtype else record(cast_instruction(dtype), (gradient,))[0]
+
     def run_leaf(self, leaf: AccumulateGrad, grads: list[Any]) -> None:
         """Put a leaf's gradient where it belongs."""
         hooks = leaf.hooks
         if self.watch is not None:
             self.watch.settle()
+        if leaf.grad_dtype is not None:
+            grads = [self.cast(g, leaf.grad_dtype) for g in grads]
         if hooks is not None:
             self.enter(leaf, grads)
             grads = run_tensor_hooks(leaf, grads, self.create_graph)

@@ -299,14 +299,18 @@ class AccumulateGrad(Node):
     """Where a leaf's gradient arrives; adds it to ``leaf.grad``.
 
     It holds the leaf weakly (the leaf holds it), so that a parameter is freed without waiting for the cycle collector.
+
+    Attributes:
+        grad_dtype: what gradients are cast to; None leaves them as they come.
     """
 
-    __slots__ = ("leaf", "post_accumulate")
+    __slots__ = ("grad_dtype", "leaf", "post_accumulate")
     backward = pattern = None  # type: ignore[assignment]
     is_leaf = True
 
     def __init__(self, leaf: Any) -> None:
         self.leaf = weakref.ref(leaf)
+        self.grad_dtype: Any = None
         self.edges = ()
         self.saved = ()
         self.scalars = None

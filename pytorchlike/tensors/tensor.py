@@ -6,11 +6,9 @@ from then on its content is what the storage holds at the tensor's geometry.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..core import promotion
 from ..core.device import device
 from ..core.dtype import dtype
 from ..core.size import Size
@@ -79,7 +77,10 @@ class Tensor(metaclass=TensorType):
     _flags: int
     _grad: Tensor | None
 
-    if TYPE_CHECKING:  # operators, conversion and indexing are installed when the package is imported
+    if TYPE_CHECKING:  # operators, conversion, indexing, gradients are installed when the package is imported
+
+        grad: Tensor | None
+        grad_dtype: dtype | None
 
         def _binary(self, other: Any) -> Tensor: ...
         def _unary(self) -> Tensor: ...
@@ -343,6 +344,7 @@ class Tensor(metaclass=TensorType):
                 if not self._aval().differentiable:
                     raise RuntimeError("only Tensors of floating point dtype can require gradients")
                 self._edge = self.__dict__.pop("_idle_edge", None) or accumulator(self)
+                self._edge[0].grad_dtype = self.__dict__.get("_grad_dtype")  # type: ignore[attr-defined]
         elif self._edge is not None:
             if not self.is_leaf:
                 raise RuntimeError(
@@ -370,51 +372,6 @@ class Tensor(metaclass=TensorType):
     def output_nr(self) -> int:
         """Which result of its node it is."""
         return 0 if self._edge is None else self._edge[1]
-
-    @property
-    def grad(self) -> Tensor | None:
-        """The gradient that ``backward`` accumulated."""
-        try:
-            return self._grad
-        except AttributeError:
-            if self._edge is not None and not self.is_leaf and not self.retains_grad:
-                warnings.warn(
-                    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
-                    "autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
-                    "non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. See "
-                    "github.com/pytorch/pytorch/pull/30531 for more information.",
-                    UserWarning,
-                    stacklevel=2,
-                )
-            return None
-
-    @grad.setter
-    def grad(self, value: Tensor | None) -> None:
-        if value is None:
-            self._grad = None
-            return
-        if not isinstance(value, Tensor):
-            raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
-        if value is self:
-            raise RuntimeError("can't assign Variable as its own grad")
-        if value.dtype is not self.dtype:
-            raise RuntimeError(
-                f"attempting to assign a gradient with dtype '{_c_name(value.dtype)}' to a tensor with grad_dtype '{_c_name(self.dtype)}'. "
-                "The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype)."
-            )
-        if value.device != self.device:
-            raise RuntimeError(f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with device type "
-                               f"'{self.device.type}'. Please ensure that the gradient and the tensor are on the same device")  # fmt: skip
-        if value.shape != self.shape:
-            raise RuntimeError(
-                f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size '{list(self.shape)}'. Please ensure that "
-                "the gradient and the tensor are the same size"
-            )
-        self._grad = value
-
-    @grad.deleter
-    def grad(self) -> None:
-        self._grad = None
 
     @property
     def retains_grad(self) -> bool:
@@ -499,10 +456,6 @@ _REQUIRES_GRAD_IN_TRANSFORM = (
     "by a functorch transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or "
     "call requires_grad_() outside of a function being transformed instead."
 )
-
-
-def _c_name(found: dtype) -> str:
-    return {"float32": "float", "float64": "double", "int64": "long", "bool": "bool"}.get(found.name, promotion.scalar_type_name(found))
 
 
 new_tensor = object.__new__

@@ -18,6 +18,8 @@ from .random import dropout_noise
 from .reduce import scalar_type, widened
 
 _PUBLIC = ("nn.functional",)
+#: The switches of torch's kernels (``torch.backends.cuda``, ``torch.nn.attention``); XLA has one attention, so they are only kept.
+KERNELS = {"cudnn": True, "flash": True, "mem_efficient": True, "math": True, "overrideable": True}
 
 
 # --- the operator -------------------------------------------------------------------------------------------------------------------

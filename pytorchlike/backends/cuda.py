@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+from ..aten.attention import KERNELS as _attention
 from ..core.device import device_count
 
 __all__ = [
@@ -32,7 +33,6 @@ class _MatmulSwitches:
 
 
 matmul = _MatmulSwitches()
-_attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
 
 
 def is_built() -> bool:

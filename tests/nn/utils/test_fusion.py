@@ -2,7 +2,7 @@
 
 import pytest
 
-from .outcomes import same
+from ..outcomes import same
 
 
 def normalization(library, kind, features):

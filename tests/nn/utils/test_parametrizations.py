@@ -6,7 +6,7 @@ import pytest
 
 import pytorchlike as ours
 
-from .outcomes import same
+from ..outcomes import same
 
 SETTINGS = [
     ((3, 3), {}), ((3, 3), {"orthogonal_map": "cayley"}), ((3, 3), {"orthogonal_map": "householder"}), ((4, 2), {}), ((2, 4), {}),

@@ -7,7 +7,7 @@ import pytest
 
 import pytorchlike as ours
 
-from .outcomes import same
+from ..outcomes import same
 
 
 def kinds(library):

@@ -7,7 +7,7 @@ import torch.nn.utils.prune  # noqa: F401 - torch has it only then
 
 import pytorchlike as ours
 
-from .outcomes import same
+from ..outcomes import same
 
 METHODS = {
     "identity": lambda p, m: p.identity(m, "weight"),

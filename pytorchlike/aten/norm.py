@@ -14,6 +14,7 @@ from jax import lax
 
 from ..core.size import Size
 from ..dispatch.registry import FUNCTION, OUT, composite, op
+from ..tensors.mutation import check_writable_memory, write_into
 from .reduce import scalar_type, widened
 
 _FUNCTIONAL = ("nn.functional",)
@@ -225,7 +226,8 @@ def _batch_norm_in_training(input, running_mean, running_var, weight, bias, mome
 def _move(running, fresh) -> None:
     """Put the new value of a running statistic in place; it never carries a gradient."""
     if running is not None:
-        running.detach().copy_(fresh.detach())
+        check_writable_memory(running)
+        write_into(running, fresh._content() if fresh.dtype is running.dtype else fresh.detach().to(running.dtype)._content())
 
 
 @composite(

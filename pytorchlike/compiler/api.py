@@ -54,6 +54,9 @@ class OptimizedModule(Module):
         else:
             super().__setattr__(name, value)
 
+    def __len__(self) -> int:
+        return len(self._orig_mod)  # type: ignore[arg-type]
+
     def __delattr__(self, name: str) -> None:
         delattr(self._orig_mod, name)
 

@@ -60,9 +60,14 @@ class Capture:
         if self.broken is None:
             self.broken = Break(reason, provenance.user_line())
 
+    def looked_at(self, reason: str) -> None:
+        """Somebody looks at the numbers of a tensor."""
+        if not self.paused:
+            self.give_up(f"numbers are needed in the middle ({reason})")
+
     def ends_by(self, reason: str) -> bool:
-        """Asked before the trace is flushed: somebody needs numbers, which ends the capture."""
-        self.give_up("numbers are needed in the middle: " + reason)
+        """Asked before the trace is flushed: what is recorded from now on is not captured."""
+        self.give_up(f"numbers are needed in the middle ({reason})")
         self.trace.capture = None
         return True
 

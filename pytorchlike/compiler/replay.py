@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -50,6 +51,8 @@ class Replay:
         self._node_plans: list[tuple] = []
         self._stored: dict[int, int] = {}
         self._storage_plans: list[tuple] = []
+        self._tensors: dict[int, int] = {}  # id of a new tensor -> number of its plan
+        self._tensor_plans: list[tuple] = []
         self._needed: set[int] = set()
         self._inputs = self._input_values()
         self.memory_plans = [plan for known in self._known for plan in self._memory_plan(known)]
@@ -188,6 +191,14 @@ class Replay:
         if known is not None:
             self._needed.add(known.number)
             return "known", known.number
+        number = self._tensors.get(id(tensor))
+        if number is None:
+            plan = self._new_tensor(tensor, where)
+            number = self._tensors[id(tensor)] = len(self._tensor_plans)
+            self._tensor_plans.append(plan)
+        return "tensor", number
+
+    def _new_tensor(self, tensor: Tensor, where: str) -> tuple:
         if tensor.__dict__:
             raise Unreplayable(f"{where} is a tensor with attributes of its own")
         storage = tensor._storage
@@ -201,7 +212,7 @@ class Replay:
         base = tensor._base_tensor
         flags = tensor._flags
         holder = next((k for k in self._known if k.tensor._storage is storage), None)
-        if holder is None and base is None and tensor._geometry is storage.base and sys.getrefcount(storage) <= 6:
+        if holder is None and base is None and tensor._geometry is storage.base and sys.getrefcount(storage) <= _OF_ONE_TENSOR:
             return "plain", self._reference(storage.value), edge, cls
         if holder is None:
             number = self._stored.get(id(storage))
@@ -366,7 +377,7 @@ class Replay:
 class _Made:
     """What one replay makes."""
 
-    __slots__ = ("replay", "known", "results", "drawn", "nodes", "storages")
+    __slots__ = ("replay", "known", "results", "drawn", "nodes", "storages", "tensors")
 
     def __init__(self, replay: Replay, known: list[Any], results: list[Value], drawn: dict[int, Value]) -> None:
         self.replay, self.known, self.results, self.drawn = replay, known, results, drawn
@@ -374,6 +385,9 @@ class _Made:
         if replay._node_plans:
             self._make_nodes()
         self.storages = [Storage(self.value(reference)) for reference in replay._storage_plans]
+        self.tensors: list[Any] = []
+        for plan in replay._tensor_plans:
+            self.tensors.append(self.new_tensor(plan))
 
     def value(self, reference: tuple) -> Value:
         kind, what = reference
@@ -404,23 +418,22 @@ class _Made:
         return accumulator(tensor) if plan[0] == "leaf" else self.known[plan[1]]._current_edge()
 
     def object(self, plan: tuple) -> Any:
-        kind = plan[0]
-        if kind == "plain":
-            _, reference, edge, cls = plan
-            made: Any = new_tensor(cls)
-            value = self.value(reference)
-            if reference[0] != "result" and value.origin is not None:
-                value = constant(value.array, value.aval) if value.trace is None else value
-            made._value = value
-            made._storage = None
-            made._edge = self.edge(edge, made)
-            return made
-        if kind == "same":
-            return plan[1]
+        kind, what = plan[0], plan[1]
+        if kind == "tensor":
+            return self.tensors[what]
         if kind == "known":
-            return self.known[plan[1]]
-        if kind == "container":
-            return unflatten(plan[1], iter([self.object(each) for each in plan[2]]))
+            return self.known[what]
+        return what if kind == "same" else unflatten(what, iter([self.object(each) for each in plan[2]]))
+
+    def new_tensor(self, plan: tuple) -> Any:
+        made: Any
+        if plan[0] == "plain":
+            _, reference, edge, cls = plan
+            made = new_tensor(cls)
+            made._value = self.value(reference)
+            made._storage = None
+            made._edge = None if edge is None else self.edge(edge, made)
+            return made
         _, place, at, base, flags, edge, cls = plan
         storage = self.storages[place[1]] if place[0] == "stored" else make_storage(self.known[place[1]])
         made = new_tensor(cls)
@@ -440,8 +453,6 @@ def _own(reference: tuple) -> tuple:
 
 def _refuse_held(value: Value) -> None:
     """An input that is no known tensor's is a constant that the call made, unless some tensor that still exists holds it."""
-    import gc
-
     for holder in gc.get_referrers(value):
         if isinstance(holder, (Tensor, Storage)):
             raise Unreplayable("a tensor is used that was reached in a way that is not watched")
@@ -449,12 +460,24 @@ def _refuse_held(value: Value) -> None:
 
 def _refuse_leaks(trace: Any, needed: dict[int, int]) -> None:
     """Whatever the call computed and somebody holds has to be among its results."""
-    counts = list(map(sys.getrefcount, trace.values))
-    leaked = [s for s, count in enumerate(counts) if count > recorder._DEAD_RESULT and trace.values[s].trace is trace and s not in needed]
-    if leaked:
-        import gc
-
+    if _leaked(trace, needed):
         gc.collect()
-        counts = list(map(sys.getrefcount, trace.values))
-        if any(counts[s] > recorder._DEAD_RESULT for s in leaked):
+        if _leaked(trace, needed):
             raise Unreplayable("a tensor was kept somewhere that is not watched")
+
+
+def _leaked(trace: Any, needed: dict[int, int]) -> bool:
+    values = trace.values
+    counts = list(map(sys.getrefcount, values))
+    for slot, count in enumerate(counts):
+        if count > recorder._DEAD_RESULT and slot not in needed and values[slot].trace is trace:
+            origin = values[slot].origin
+            if origin is None or count > recorder._DEAD_RESULT + 1 or sys.getrefcount(origin[0]) > _ONLY_ITS_VALUE:
+                return True  # otherwise only a storage holds it that nobody holds
+    return False
+
+
+#: ``sys.getrefcount`` of a storage that one tensor has, and a local name; its value's ``origin`` refers to it, too.
+_OF_ONE_TENSOR = 4
+#: ``sys.getrefcount`` of a storage that only its own value's ``origin`` refers to.
+_ONLY_ITS_VALUE = 2

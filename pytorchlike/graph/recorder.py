@@ -242,10 +242,12 @@ def materialise(value: Value, reason: str) -> Any:
     Args:
         reason: what the flush is counted under in `explain`.
     """
-    trace = value.trace
+    trace, state = value.trace, thread.state
+    if state.capture is not None:
+        state.capture.looked_at(reason)
     if trace is None:
         return value.array
-    if trace is thread.state.trace:
+    if trace is state.trace:
         flush(trace, reason)
         return value.array
     if not isinstance(trace, Trace):  # the value of a batch: nobody outside of its transformation may look into it

@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from ..core import dtype as dtypes
+from ..core.capturing import break_capture
 from ..core.device import CPU, device, of_jax_device
 from ..graph import recorder
 from ..graph.value import aval_of, constant
@@ -156,6 +157,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
         from ..core.promotion import scalar_type_name
 
         raise TypeError(f"Got unsupported ScalarType {scalar_type_name(self.dtype)}")
+    break_capture("a tensor becomes a numpy array")
     storage = make_storage(self)
     if storage.host is None:
         base = storage.base

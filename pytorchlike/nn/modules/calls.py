@@ -100,19 +100,23 @@ class Calls:
     _backward_pre_hooks: OrderedDict[int, Callable]
     _is_full_backward_hook: bool | None
     forward: Callable[..., Any]
+    _compiled_call_impl: Callable[..., Any] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if (
             self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
             or _global_forward_hooks or _global_forward_pre_hooks or _global_backward_hooks or _global_backward_pre_hooks
+            or self._compiled_call_impl
         ):  # fmt: skip
-            return self._call_with_hooks(args, kwargs)
+            return self._wrapped_call_impl(*args, **kwargs)
         return self.forward(*args, **kwargs)
 
-    def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
-        return Calls.__call__(self, *args, **kwargs)
+    def _wrapped_call_impl(self, *args: Any, **kwargs: Any) -> Any:
+        call = self._compiled_call_impl or self._call_impl
+        return call(*args, **kwargs)
 
-    _wrapped_call_impl = _call_impl
+    def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call_with_hooks(args, kwargs)
 
     def _call_with_hooks(self, args: tuple, kwargs: dict) -> Any:
         called: set[int] = set()

@@ -5,6 +5,7 @@ Calls and hooks live in ``calls.py``, saving and loading of the state in ``state
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import warnings
 from collections import OrderedDict
@@ -452,8 +453,10 @@ class Module(Calls, StateDict):
                     parameter.grad.zero_()
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Compile the module's call in place."""
-        raise NotImplementedError("nn.Module.compile: compiled modules are not there yet; call the module as it is")
+        """Compile the module's call in place; the arguments are those of ``torch.compile``."""
+        # The one step upwards: nobody else would import the compiler before this.
+        compiler = importlib.import_module(f"{__name__.partition('.')[0]}.compiler")
+        self._compiled_call_impl = compiler.compile(self._call_impl, *args, **kwargs)
 
     # ---- traversal ----------------------------------------------------------------------------------------------------------------
 

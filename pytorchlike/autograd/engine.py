@@ -34,9 +34,8 @@ __all__ = ["backward", "backward_of", "grad", "run_backward"]
 _NO_GRAPH = "element {number} of tensors does not require grad and does not have a grad_fn"
 _NO_GRADIENT = "One of the differentiated Tensors does not require grad"
 _UNUSED = (
-    "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior."
+    "The differentiated Tensor at index {number} appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior."
 )
-
 _BACKWARD_IN_TRANSFORM = (
     "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp instead or call backward() "
     "outside of functorch transforms."
@@ -119,7 +118,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
     else:
         found = run_backward(_roots(roots, given, create_graph), keep=keep, create_graph=create_graph, inputs=targets, accumulates=False)
     if not allow_unused and any(g is None for g in found):
-        raise RuntimeError(_UNUSED)
+        raise RuntimeError(_UNUSED.format(number=next(k for k, g in enumerate(found) if g is None)))
     if materialize_grads:
         if any(g is None and isinstance(x, GradientEdge) for g, x in zip(found, targets, strict=True)):
             raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
@@ -146,25 +145,20 @@ def _inputs(inputs: Any, function: str) -> tuple[Any, ...]:
 
 
 def _gradients(grads: Any, count: int) -> tuple[Any, ...]:
-    """One gradient or None for each root."""
-    if grads is None:
-        return (None,) * count
-    found = (grads,) if isinstance(grads, Tensor) else tuple(grads)
-    if len(found) != count:
-        raise RuntimeError(f"got {count} tensors and {len(found)} gradients")
-    return found
+    """What was given as gradients of the roots."""
+    return (None,) * count if grads is None else (grads,) if isinstance(grads, Tensor) else tuple(grads)
 
 
 def _batched(outputs: tuple, inputs: tuple, given: tuple, keep: bool, create_graph: bool, allow_unused: bool) -> tuple:
     """One backward pass for all vectors."""
-    for number, (output, gradients) in enumerate(zip(outputs, given, strict=True)):
+    for number, (output, gradients) in enumerate(zip(outputs, given)):
         if gradients is not None and isinstance(output, GradientEdge):
             raise RuntimeError("Batched grads are not supported with GradientEdge")
         if gradients is not None and gradients.shape[1:] != output.shape:
             raise RuntimeError(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of the "
                 "remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: "
-                f"grad_output[{number}] has a shape of {gradients.shape[1:]} and output[{number}] has a shape of {output.shape}. If you only want "
+                f"grad_output[{number}] has a shape of {gradients.shape[2:]} and output[{number}] has a shape of {output.shape}. If you only want "
                 "some tensors in `grad_output` to be considered batched, consider using vmap."
             )
 
@@ -189,11 +183,11 @@ def _roots(tensors: Sequence[Any], grads: tuple, create_graph: bool) -> list[tup
     """(edge, gradient) of each tensor that backward starts from.
 
     Raises:
-        RuntimeError: no graph, not a scalar, a gradient of another shape; torch's texts.
+        RuntimeError: no graph, not a scalar, a gradient of another shape, fewer gradients than roots; torch's texts.
         TypeError: a gradient is no tensor.
     """
     roots: list[tuple[Edge, Any]] = []
-    for number, (tensor, given) in enumerate(zip(tensors, grads, strict=True)):
+    for number, (tensor, given) in enumerate(zip(tensors, grads)):
         if isinstance(tensor, GradientEdge):
             edge: Edge | None = (tensor.node, tensor.output_nr)
             aval = tensor.node.output_aval(tensor.output_nr)
@@ -211,6 +205,8 @@ def _roots(tensors: Sequence[Any], grads: tuple, create_graph: bool) -> list[tup
         if edge is None:
             raise RuntimeError(_NO_GRAPH.format(number=number))
         roots.append((edge, gradient if create_graph else gradient._content()))
+    if len(grads) < len(tensors):
+        raise RuntimeError(f"got {len(tensors)} tensors and {len(grads)} gradients")
     return roots
 
 
@@ -273,11 +269,13 @@ def _input_edges(inputs: tuple[Any, ...], accumulates: bool) -> list[Edge]:
     """
     edges = []
     for x in inputs:
+        if not isinstance(x, (Tensor, GradientEdge)):
+            raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(x).__name__}")
+        if accumulates and isinstance(x, Tensor):
+            x.retain_grad()
         edge = (x.node, x.output_nr) if isinstance(x, GradientEdge) else x._current_edge()
         if edge is None:
             raise RuntimeError(_NO_GRADIENT)
-        if accumulates and not isinstance(x, GradientEdge):
-            x.retain_grad()
         edges.append(edge)
     return edges
 

@@ -94,8 +94,9 @@ def _made(generator: Generator, draw: Draw, size: tuple[int, ...], stride: tuple
     counts = tuple([level.size for level in levels])
 
     def make() -> Tensor:  # may be kept: holds no tensor
-        plain = counts or stride is None
-        return host_tensor(draw(generator, (*counts, *size), dtype, False) if plain else _drawn(draw, generator, size, stride, dtype), dtype, place)
+        if counts or stride is None:
+            return host_tensor(draw(generator, (*counts, *size), dtype, False), dtype, place)
+        return host_tensor(_drawn(draw, generator, size, stride, dtype), dtype, place)
 
     made = drawn_anew(make)
     for level in levels:

@@ -140,7 +140,7 @@ class Compiled:
         target = self.target
         if isinstance(target, Module):
             watch.adopt(target, self.name)
-        function = getattr(self.function, "__func__", self.function)
+        function: Any = getattr(self.function, "__func__", self.function)
         while hasattr(function, "__wrapped__"):
             function = function.__wrapped__
         if getattr(function, "__closure__", None):

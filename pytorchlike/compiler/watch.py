@@ -174,7 +174,8 @@ class Watch:
         if any(cls is patched for patched, _ in self._patched) or not cls.__flags__ & (1 << 9):  # not a class made by Python code
             return
         own = cls.__dict__.get("__getattribute__", MISSING)
-        original, watch = cls.__getattribute__, self
+        original: Any = cls.__getattribute__
+        watch = self
 
         def __getattribute__(self: Any, name: str) -> Any:
             try:
@@ -188,7 +189,7 @@ class Watch:
             return value
 
         try:
-            cls.__getattribute__ = __getattribute__  # type: ignore[method-assign]
+            cls.__getattribute__ = __getattribute__  # type: ignore[method-assign, assignment]
         except TypeError:
             return
         self._patched.append((cls, own))

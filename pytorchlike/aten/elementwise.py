@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..core import promotion
 from ..core.dtype import BOOL, COMPLEX, FLOATING, INTEGRAL, from_numpy
 from ..core.promotion import scalar_type_name
 from ..dispatch.registry import Operator
@@ -78,15 +79,6 @@ def refuse_half(operator: Operator, kernel: str) -> None:
                 raise not_implemented(kernel, value)
 
 
-#: The names C++ has for dtypes, which some of torch's texts use.
-_CPP_NAMES = {
-    "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int", "int64": "long int", "float16": "c10::Half",
-    "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double", "complex64": "c10::complex<float>",
-    "complex128": "c10::complex<double>",
-}  # fmt: skip
-
-
 def cpp_name(dtype: Any) -> str:
     """The element type as C++ spells it: ``float`` for float32, ``long int`` for int64."""
-    name = from_numpy(dtype).name
-    return _CPP_NAMES.get(name, name)
+    return promotion.cpp_name(from_numpy(dtype))

@@ -27,7 +27,8 @@ from ..core.promotion import scalar_type_name
 from ..core.state import thread
 from ..dispatch.batching import batch_of, drawing_levels, is_inside_batch
 from ..dispatch.bind import broadcast_shapes
-from ..dispatch.call import host_tensor, put_out
+from ..dispatch.call import host_tensor
+from ..dispatch.out import put_out
 from ..dispatch.registry import FUNCTION, METHOD, Operator, composite, op
 from ..graph.recorder import synchronise
 from ..tensors import draws, rejection

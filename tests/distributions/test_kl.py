@@ -47,9 +47,6 @@ PARAMETERS = {
     "Uniform": ({"low": [0.2, 0.7, -0.5], "high": [0.9, 3.0, 0.4]}, {"low": [0.1, -1.0, -0.5], "high": [0.8, 4.0, 0.5]}),
 }  # fmt: skip
 
-#: Where gradients are compared with every family: some results are replaced by infinity.
-MASKED = ("Pareto", "Uniform")
-
 PAIRS = defaultdict(list)
 for _p, _q in their_kl._KL_REGISTRY:
     if _p.__name__ != "ExponentialFamily":
@@ -63,34 +60,50 @@ def _made(t, name: str, which: int):
     return make(t.distributions, t, **parameters), list(parameters.values())
 
 
-def _divergences(t, name: str):
-    results, gradients = {}, {}
+def _divergences(t, name: str, grad: bool) -> dict:
+    """Class of the second distribution -> divergence, or its gradients."""
+    found = {}
     for other in PAIRS[name]:
-        p, mine = _made(t, name, 0)
-        q, theirs = _made(t, other, 1)
-        result = results[other] = t.distributions.kl_divergence(p, q)
-        if result.requires_grad and (other == name or name in MASKED):
-            gradients[other] = t.autograd.grad(t.where(result.isfinite(), result, 0.0).sum(), [*mine, *theirs], allow_unused=True)
-    return results, gradients
+        (p, mine), (q, theirs) = _made(t, name, 0), _made(t, other, 1)
+        result = t.distributions.kl_divergence(p, q)
+        if not grad:
+            found[other] = [result]
+        elif result.requires_grad:
+            found[other] = t.autograd.grad(t.where(result.isfinite(), result, 0.0).sum(), [*mine, *theirs], allow_unused=True)
+    return found
 
 
-@pytest.mark.parametrize("name", sorted(PAIRS))
-def test_divergences(name):
+def _compared(name: str, grad: bool) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         pytorchlike.distributions.Distribution.set_default_validate_args(False)
         try:
-            ours, our_gradients = _divergences(pytorchlike, name)
+            ours = _divergences(pytorchlike, name, grad)
         finally:
             pytorchlike.distributions.Distribution.set_default_validate_args(True)
-        theirs, their_gradients = _divergences(torch, name)
-    assert set(our_gradients) == set(their_gradients)
-    for other, expected in theirs.items():
-        assert tuple(ours[other].shape) == tuple(expected.shape)
-        np.testing.assert_allclose(numbers(ours[other]), numbers(expected), rtol=1e-9, atol=1e-9, err_msg=other)
-        for k, (a, b) in enumerate(zip(our_gradients.get(other, ()), their_gradients.get(other, ()))):
-            a, b = (np.zeros(1) if g is None else numbers(g) for g in (a, b))
-            np.testing.assert_allclose(np.nan_to_num(a), np.nan_to_num(b), rtol=1e-8, atol=1e-8, err_msg=f"{other}, gradient {k}")
+        theirs = _divergences(torch, name, grad)
+    assert list(ours) == list(theirs)
+    for other in theirs:
+        for k, (a, b) in enumerate(zip(ours[other], theirs[other], strict=True)):
+            assert (a is None) == (b is None) or grad  # torch has zeros where nothing depends on a parameter
+            a, b = (np.zeros(1) if x is None else numbers(x) for x in (a, b))
+            if grad:  # NaN beside infinite divergences: it depends on the formula
+                a, b = np.nan_to_num(a), np.nan_to_num(b)
+            else:
+                assert a.shape == b.shape
+            np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-9, err_msg=f"{other} {k}")
+
+
+@pytest.mark.parametrize("name", sorted(PAIRS))
+def test_divergences(name):
+    _compared(name, False)
+
+
+@pytest.mark.slow
+@pytest.mark.ci
+@pytest.mark.parametrize("name", sorted(PAIRS))
+def test_gradients_of_divergences(name):
+    _compared(name, True)
 
 
 def test_all_pairs_are_registered():
@@ -100,7 +113,7 @@ def test_all_pairs_are_registered():
     assert ours == theirs
 
 
-@pytest.mark.parametrize("name", ["Bernoulli", "Beta", "ContinuousBernoulli", "Dirichlet", "Exponential", "Gamma", "Normal", "Poisson"])
+@pytest.mark.parametrize("name", ["Bernoulli", "Dirichlet", "Exponential", "Gamma", "Normal"])
 def test_exponential_families_by_their_log_normalizers(name):
     """Entropy and divergence by differentiating agree with torch's, and where there are formulas with those."""
     results = []
@@ -109,7 +122,7 @@ def test_exponential_families_by_their_log_normalizers(name):
         family = t.distributions.ExponentialFamily
         divergence = (our_kl if t is pytorchlike else their_kl)._kl_expfamily_expfamily(p, q)
         results.append([numbers(divergence)])
-        if name not in ("Beta", "Dirichlet", "Poisson"):
+        if name != "Dirichlet":
             results[-1].append(numbers(family.entropy(p)))
             np.testing.assert_allclose(results[-1][1], numbers(p.entropy()), rtol=1e-9)
     for ours, theirs in zip(*results):

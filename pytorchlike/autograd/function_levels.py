@@ -100,7 +100,7 @@ def _over_batch(level: BatchLevel, kind: type[Function], args: tuple[Any, ...], 
     unwrapped = [level.unwrap(a) if isinstance(a, Tensor) else (a, False) for a in args]
     outer = tuple([a for a, _ in unwrapped])
     are_batched = [is_batched for _, is_batched in unwrapped]
-    if any(are_batched) and not (kind.generate_vmap_rule or has_rule):
+    if not (kind.generate_vmap_rule or has_rule):
         raise RuntimeError(_NO_RULE.format(name=kind.__name__))
     recorded = thread.state.grad_enabled if level.outer_grad_enabled is None else level.outer_grad_enabled
 

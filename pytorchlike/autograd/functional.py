@@ -366,7 +366,7 @@ def _forward_jacobian(func: Callable, inputs: Any, strict: bool, vectorize: bool
     outputs_are_tuple, sizes = seen[-1]
     found = tuple([
         tuple([part.movedim(0, -1).reshape(*size, *x.shape) for part, x in zip(column.split(counts, 0), given)])
-        for column, size in zip(columns, sizes)
+        for column, size in zip(columns, sizes) if column is not None
     ])  # fmt: skip
     return _unpacked(found if inputs_are_tuple else tuple([by_input[0] for by_input in found]), outputs_are_tuple)
 

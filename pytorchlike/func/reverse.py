@@ -287,7 +287,7 @@ def vjp_of(func: Callable, primals: tuple[Any, ...], argnums: Any, has_aux: bool
         if given_spec != output_spec:
             raise RuntimeError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. cotangents: "
-                f"{_shown(given_spec)}, primal output: {_shown(output_spec)}"
+                f"{_shown(given_spec, len(given))}, primal output: {_shown(output_spec, len(outputs))}"
             )
         state: ThreadState = thread.state
         if create_graph is None:
@@ -314,9 +314,9 @@ def check_outputs(outputs: Sequence[Any], call: str) -> None:
             raise RuntimeError(f"{call}: expected f(*primals) to return only tensors, got unsupported type {type(output)}")
 
 
-def _shown(spec: pytree.TreeSpec) -> str:
-    """A structure with a star for each leaf."""
-    return repr(pytree.unflatten([_STAR] * spec.leaf_count, spec))
+def _shown(spec: pytree.TreeSpec, count: int) -> str:
+    """A structure with a star for each of its leaves."""
+    return repr(pytree.unflatten([_STAR] * count, spec))
 
 
 _STAR = type("_Star", (), {"__repr__": lambda self: "*"})()

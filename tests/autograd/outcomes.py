@@ -45,6 +45,8 @@ def assert_close(mine: Any, theirs: Any, path: str = "") -> None:
         assert len(mine) == len(theirs), f"{path}: {mine} instead of {theirs}"
         for k, (m, t) in enumerate(zip(mine, theirs, strict=True)):
             assert_close(m, t, f"{path}[{k}]")
+    elif isinstance(theirs, dict) and isinstance(mine, dict):
+        assert_close([*mine.items()], [*theirs.items()], path)
     else:
         assert mine == theirs, f"{path}: {mine!r} instead of {theirs!r}"
 

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core.state import thread
+from ..graph.value import InferenceValue, Value
+from ..tensors import inference
 
 __all__ = [
     "enable_grad", "inference_mode", "is_grad_enabled", "is_inference", "is_inference_mode_enabled", "no_grad", "set_grad_enabled",
@@ -149,9 +151,13 @@ class inference_mode(_Switch):  # noqa: N801 - torch's name
     def __enter__(self) -> None:
         state = thread.state
         self.previous.append((state.grad_enabled, state.inference))
+        inference.was_used = True
         state.inference = self.mode
+        state.value_class = InferenceValue if self.mode else Value
         if self.mode:
             state.grad_enabled = False
 
     def __exit__(self, *error: object) -> None:
-        thread.state.grad_enabled, thread.state.inference = self.previous.pop()
+        state = thread.state
+        state.grad_enabled, state.inference = self.previous.pop()
+        state.value_class = InferenceValue if state.inference else Value

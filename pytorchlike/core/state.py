@@ -27,6 +27,7 @@ class ThreadState:
         autocast: what autocast casts to; None when it is off.
         saved_tensor_hooks: stack of the hooks on what the tape saves.
         anomaly: nodes note where they were recorded.
+        value_class: the class of the values made now (graph/value.py): another one under ``inference_mode``.
         capture: what a compiled function's call is being captured by (compiler/capture.py); None: nothing is captured.
         levels: the active transformations (``vmap``, forward mode), innermost last (dispatch/levels.py).
         transforms: how many functions of ``torch.func`` are running user code.
@@ -35,7 +36,7 @@ class ThreadState:
 
     __slots__ = (
         "slow", "grad_enabled", "inference", "trace", "immediate", "modes", "device", "checks", "autocast", "saved_tensor_hooks", "anomaly",
-        "capture", "levels", "transforms", "on_tracers",
+        "capture", "value_class", "levels", "transforms", "on_tracers",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -51,6 +52,7 @@ class ThreadState:
         self.saved_tensor_hooks: list[Any] = []
         self.anomaly = False
         self.capture: Any = None
+        self.value_class: Any = None
         self.levels: list[Any] = []
         self.transforms = 0
         self.on_tracers: Callable[..., Callable] | None = None

@@ -19,6 +19,7 @@ from ..graph.data_checks import raise_failed_now
 from ..graph.provenance import user_line
 from ..graph.trie import State
 from ..graph.value import Value, new_value
+from ..tensors import inference
 from ..tensors.tape import Edge, Node, next_number
 from ..tensors.tensor import PLAIN_TYPES, Tensor
 from . import autocast, overloads, overrides, registry
@@ -59,6 +60,8 @@ def on_tape(found: State, edges: tuple[Edge | None, ...], inputs: tuple[Value, .
     node.backward = backward
     node.edges = edges
     node.saved = backward.pick(inputs, (output,))
+    if inference.was_used:
+        inference.refuse_saving(node.saved)
     node.scalars = scalars
     node.number = next_number()
     node.hooks = None
@@ -69,7 +72,7 @@ _new = object.__new__
 
 _RECORDED = """\
 {indent}    trace.position = found{keep_scalar}
-{indent}    value = new(Value)
+{indent}    value = new(state.value_class)
 {indent}    value.aval = found.aval
 {indent}    value.trace = trace
 {indent}    value.slot = found.slot
@@ -484,7 +487,7 @@ def _folded(function: str, argument: str, positional: tuple, named: dict[str, An
 _SHARED: dict[str, Any] = {
     "autocasting": autocast.autocasting, "complain": _complain, "folded": _folded, "missing": _MISSING, "plain": PLAIN_TYPES,
     "raise_failed_now": raise_failed_now, "respelled": _respelled, "take_over": overrides.take_over, "thread": thread, "wanted": overrides.wanted,
-    "unhashable": _unhashable, "user_line": user_line, "Value": Value, "new": new_value,
+    "unhashable": _unhashable, "user_line": user_line, "new": new_value,
 }  # fmt: skip
 
 

@@ -122,7 +122,7 @@ def record(instruction: Instruction, arguments: tuple[Value, ...], floats: tuple
     results = []
     slot = found.slot
     for aval in found.inference.outputs:  # type: ignore[union-attr]
-        value: Value = new_value(Value)
+        value: Value = new_value(state.value_class)
         value.aval = aval
         value.trace = trace
         value.slot = slot

@@ -10,8 +10,9 @@ import numpy as np
 from ..core.device import CPU, device, jax_device
 from ..core.dtype import dtype
 from ..core.size import Size
+from ..core.state import ThreadState, on_new_thread, thread
 
-__all__ = ["Aval", "Value", "aval_of", "constant", "contiguous_stride", "new_value", "on_device"]
+__all__ = ["Aval", "InferenceValue", "Value", "aval_of", "constant", "contiguous_stride", "new_value", "on_device"]
 
 
 def contiguous_stride(size: tuple[int, ...]) -> tuple[int, ...]:
@@ -98,12 +99,23 @@ class Value:
         return f"<value {self.aval} {'computed' if self.trace is None else f'pending, slot {self.slot}'}>"
 
 
+class InferenceValue(Value):
+    """A value that was made under ``inference_mode``: the tape may not save it."""
+
+    __slots__ = ()
+
+
+def _start_thread(state: ThreadState) -> None:
+    state.value_class = Value
+
+
+on_new_thread(_start_thread)
 new_value = object.__new__
 
 
 def constant(array: Any, aval: Aval) -> Value:
     """A computed value."""
-    value: Value = new_value(Value)
+    value: Value = new_value(thread.state.value_class)
     value.aval = aval
     value.trace = None
     value.slot = -1

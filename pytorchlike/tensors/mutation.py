@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ..core.state import thread
 from ..graph.value import Value
-from . import layout, views
+from . import inference, layout, views
 from .geometry import Geometry
 from .restricted import RESTRICTED, UNTRACKED, refusal
 from .tape import Edge, connect, move_retained
@@ -89,7 +89,10 @@ def check_writable(tensor: Tensor, *, other_requires_grad: bool = False) -> None
         RuntimeError: a leaf that asks for a gradient, a view of one, a view that may not be written to, overlapping memory.
     """
     check_writable_memory(tensor)
-    if not thread.state.grad_enabled:
+    state = thread.state
+    if inference.was_used and not state.inference and tensor.is_inference():
+        raise RuntimeError(inference.NOT_IN_PLACE)
+    if not state.grad_enabled:
         return
     base = tensor._base
     edge = tensor._edge if base is not None and tensor._flags & RESTRICTED else tensor._current_edge()

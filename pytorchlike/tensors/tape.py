@@ -18,6 +18,7 @@ from ..core.handle import RemovableHandle, register
 from ..core.state import thread
 from ..graph.instruction import Instruction
 from ..graph.value import Aval, Value
+from . import inference
 
 __all__ = [
     "FREED", "AccumulateGrad", "Backward", "CustomNode", "Edge", "GradientEdge", "InputMetadata", "Node", "NodeHooks", "PackedValue", "accumulator",
@@ -287,6 +288,8 @@ def connect(backward: Backward, edges: tuple[Edge | None, ...], inputs: Sequence
     node.backward = backward
     node.edges = edges
     node.saved = backward.pick(inputs, outputs)
+    if inference.was_used:
+        inference.refuse_saving(node.saved)
     node.scalars = scalars
     node.number = next_number()
     node.hooks = None

@@ -14,8 +14,8 @@ from ..core.dtype import dtype
 from ..core.size import Size
 from ..core.state import thread
 from ..graph.recorder import record
-from ..graph.value import Aval, Value, aval_of, constant
-from . import layout, views
+from ..graph.value import Aval, InferenceValue, Value, aval_of, constant
+from . import inference, layout, views
 from .geometry import Geometry, geometry
 from .relayout import instruction as relayout_instruction
 from .restricted import INFERENCE, RESTRICTED, STALE_VIEW, UNTRACKED, VERSION_SHIFT, refusal
@@ -284,7 +284,7 @@ class Tensor(metaclass=TensorType):
 
     def is_inference(self) -> bool:
         """Made under ``inference_mode``."""
-        return self._storage is not None and bool(self._flags & INFERENCE)
+        return self._value.__class__ is InferenceValue if self._storage is None else bool(self._flags & INFERENCE)
 
     def is_conj(self) -> bool:
         """Whether the conjugate bit is set: memory holds the conjugates of the elements."""
@@ -338,6 +338,8 @@ class Tensor(metaclass=TensorType):
             RuntimeError: not a leaf, a dtype without gradients, a function that ``torch.func`` is transforming.
         """
         if requires_grad:
+            if self.is_inference() and not thread.state.inference:
+                raise RuntimeError(inference.NO_GRADIENT)
             if thread.state.transforms:
                 raise RuntimeError(_REQUIRES_GRAD_IN_TRANSFORM)
             if self._edge is None:
@@ -381,6 +383,8 @@ class Tensor(metaclass=TensorType):
 
     @property
     def _version(self) -> int:
+        if self.is_inference():
+            raise RuntimeError(inference.NO_VERSION)
         return 0 if self._storage is None else self._storage.tracked
 
     @property
@@ -479,6 +483,7 @@ def make_storage(tensor: Tensor) -> Storage:
     if storage is None:
         value = tensor._value
         aval = value.aval
+        made_for_inference = value.__class__ is InferenceValue
         if not aval.is_contiguous and not layout.is_non_overlapping_and_dense(aval.size, aval.stride):
             value = tensor._value = relayout(value, layout.preserve_strides(aval.size, aval.stride))
         elif value.origin is not None:  # the content of another storage too: this one needs a value of its own
@@ -487,7 +492,7 @@ def make_storage(tensor: Tensor) -> Storage:
         tensor._geometry = storage.base
         tensor._seen = 0
         tensor._base_tensor = None
-        tensor._flags = 0
+        tensor._flags = INFERENCE if made_for_inference else 0
         tensor._storage = storage
         del tensor._value  # the storage has it: a second reference would keep old content alive
     return storage
@@ -506,7 +511,7 @@ def alias_of(tensor: Tensor, cls: type | None = None, at: Geometry | None = None
     made._geometry = at or tensor._geometry
     made._edge = None
     made._base_tensor = None
-    made._flags = 0
+    made._flags = tensor._flags & INFERENCE
     made._seen = -1
     return made
 
@@ -524,7 +529,10 @@ def make_view(tensor: Tensor, at: Geometry, edge: Edge | None, flags: int = 0) -
     else:
         made._base_tensor = tensor._base_tensor
         flags = flags or tensor._flags & RESTRICTED
-    made._flags = flags if not flags else flags | storage.tracked << VERSION_SHIFT
+    if tensor._flags & INFERENCE:
+        made._flags = INFERENCE  # the tape has no part in it
+    else:
+        made._flags = flags if not flags else flags | storage.tracked << VERSION_SHIFT
     return made
 
 

@@ -222,7 +222,9 @@ def save_model(model: Module, filename: str, metadata: dict[str, str] | None = N
     save_file(state, filename, notes or None)
 
 
-def load_model(model: Module, filename: str | os.PathLike, strict: bool = True, device: Any = "cpu", *, backend: str = "mmap") -> tuple[set[str], list[str]]:
+def load_model(
+    model: Module, filename: str | os.PathLike, strict: bool = True, device: Any = "cpu", *, backend: str = "mmap"
+) -> tuple[set[str], list[str]]:
     """Load a module's state from a file of `save_model`.
 
     Returns:

@@ -184,7 +184,8 @@ def _folder_of(repo_or_dir: Any, source: str = "github") -> str:
         raise ValueError(f'Unknown source: "{source.lower()}". Allowed values: "github" | "local".')
     if source.lower() == "github":
         raise NotImplementedError(
-            f"torch.hub: the repository {repo_or_dir} is not downloaded from GitHub; fetch it yourself and call torch.hub.load(folder, ..., source='local')"
+            f"torch.hub: the repository {repo_or_dir} is not downloaded from GitHub; fetch it yourself and call "
+            "torch.hub.load(folder, ..., source='local')"
         )
     return os.fspath(repo_or_dir)
 

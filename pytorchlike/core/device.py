@@ -72,7 +72,8 @@ class device:  # noqa: N801 - torch's name
         return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
 
     def __reduce__(self) -> tuple:
-        return _device, (self.type,) if self.index is None else (self.type, self.index)  # a function: the class calls itself torch.device, where pickle would not find it
+        # a function: the class calls itself torch.device, where pickle would not find it
+        return _device, (self.type,) if self.index is None else (self.type, self.index)
 
     def __copy__(self) -> device:
         return self

@@ -19,7 +19,7 @@ from ..tensors import generator, rebuild
 from ..tensors.storages import STORAGE_NAMES, TypedStorage, UntypedStorage
 from ..tensors.tensor import Tensor
 
-__all__ = ["SafeNames", "StorageType", "find", "is_torch", "safe", "torch_path"]
+__all__ = ["SafeNames", "SourceChangeWarning", "StorageType", "find", "is_torch", "normalize_storage_type", "safe", "torch_path"]
 
 _OURS = __name__.partition(".")[0]
 _TORCH = "torch"
@@ -52,6 +52,17 @@ class StorageType:
 
     def __str__(self) -> str:
         return f"StorageType(dtype={self.dtype})"
+
+
+class SourceChangeWarning(Warning):
+    """Torch's warning for modules whose source changed since they were saved in the old format; never given here: sources are not read."""
+
+    __module__ = "torch.serialization"
+
+
+def normalize_storage_type(storage_type: type) -> Any:
+    """The class of this name in ``torch``."""
+    return getattr(importlib.import_module(_OURS), storage_type.__name__)
 
 
 @functools.cache
@@ -198,8 +209,9 @@ def safe() -> SafeNames:
     from ..nn.parameter import Parameter
 
     callables = _functions() | {
-        "collections.OrderedDict": OrderedDict, "collections.Counter": Counter, "torch.nn.parameter.Parameter": Parameter, "torch.Size": sizes.Size,
-        "torch.device": devices.device, "_codecs.encode": _encode, "builtins.bytearray": _bytearray, "builtins.set": set, "builtins.complex": complex,
+        "collections.OrderedDict": OrderedDict, "collections.Counter": Counter, "torch.nn.parameter.Parameter": Parameter,
+        "torch.Size": sizes.Size, "torch.device": devices.device, "_codecs.encode": _encode, "builtins.bytearray": _bytearray,
+        "builtins.set": set, "builtins.complex": complex,
     }  # fmt: skip
     values = callables | {
         "torch.Tensor": Tensor, "torch.storage.TypedStorage": TypedStorage, "torch.storage.UntypedStorage": UntypedStorage,

@@ -31,7 +31,8 @@ def storage_reference(reference: Any, count: int) -> Any:
     kind, key, location, numel, *rest = reference[1:]
     found = uint8 if kind is UntypedStorage else kind.dtype if isinstance(kind, StorageType) else None
     location = location.decode("ascii", "replace") if isinstance(location, bytes) else location
-    if found is None or not isinstance(key, (str, bytes, int)) or not isinstance(location, str) or type(numel) is not int or not 0 <= numel < 2**63:
+    is_right = found is not None and isinstance(key, (str, bytes, int)) and isinstance(location, str)
+    if not is_right or type(numel) is not int or not 0 <= numel < 2**63:
         raise pickle.UnpicklingError("a reference to a storage with fields of the wrong type")
     return found, key, location, numel, *rest
 

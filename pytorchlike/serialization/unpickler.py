@@ -1,7 +1,8 @@
 """`unpickle`: reads a pickle of a file, with Python's unpickler or with the pickle machine of ``weights_only=True``, `WeightsUnpickler`.
 
-The machine runs nothing that is not on a list.  It knows the instructions that pickles of protocol 2 with weights consist of, and no others.  What a file may name and call is listed in
-`names.safe`, and what users add in `safe_globals`; containers are only filled if they are exactly the built-in ones.
+The machine runs nothing that is not on a list.  It knows the instructions that pickles of protocol 2 with weights consist of, and no others.
+What a file may name and call is listed in `names.safe`, and what users add in `safe_globals`; containers are only filled if they are exactly the
+built-in ones.
 """
 
 from __future__ import annotations
@@ -281,12 +282,14 @@ M = WeightsUnpickler
 #: Code -> the method that runs it, with its arguments.
 _INSTRUCTIONS: dict[bytes, tuple[Any, ...]] = {
     pickle.PROTO: (M._protocol,),
-    pickle.GLOBAL: (M._global,), pickle.REDUCE: (M._reduce,), pickle.NEWOBJ: (M._new,), pickle.BUILD: (M._build,), pickle.BINPERSID: (M._reference,),
+    pickle.GLOBAL: (M._global,), pickle.REDUCE: (M._reduce,), pickle.NEWOBJ: (M._new,), pickle.BUILD: (M._build,),
+    pickle.BINPERSID: (M._reference,),
     pickle.NONE: (M._push, None), pickle.NEWTRUE: (M._push, True), pickle.NEWFALSE: (M._push, False), pickle.EMPTY_TUPLE: (M._push, ()),
     pickle.EMPTY_LIST: (M._push_new, list), pickle.EMPTY_DICT: (M._push_new, dict), pickle.EMPTY_SET: (M._push_new, set),
     pickle.BININT: (M._push_number, "<i"), pickle.BININT1: (M._push_number, "<B"), pickle.BININT2: (M._push_number, "<H"),
     pickle.BINFLOAT: (M._push_number, ">d"), pickle.LONG1: (M._long,), pickle.BINUNICODE: (M._text,), pickle.SHORT_BINSTRING: (M._old_text,),
-    pickle.MARK: (M._mark,), pickle.TUPLE: (M._marked_tuple,), pickle.TUPLE1: (M._tuple, 1), pickle.TUPLE2: (M._tuple, 2), pickle.TUPLE3: (M._tuple, 3),
+    pickle.MARK: (M._mark,), pickle.TUPLE: (M._marked_tuple,), pickle.TUPLE1: (M._tuple, 1), pickle.TUPLE2: (M._tuple, 2),
+    pickle.TUPLE3: (M._tuple, 3),
     pickle.APPEND: (M._append,), pickle.APPENDS: (M._appends,), pickle.SETITEM: (M._set_item,), pickle.SETITEMS: (M._set_marked,),
     pickle.BINPUT: (M._put, "<B"), pickle.LONG_BINPUT: (M._put, "<I"), pickle.BINGET: (M._get, "<B"), pickle.LONG_BINGET: (M._get, "<I"),
 }  # fmt: skip

@@ -84,14 +84,15 @@ class ArchiveReader:
         records: dict[str, _Record] = {}
         end = 0
         for e in sorted(entries, key=lambda e: e.header_offset):
-            if e.filename in records or e.header_offset < end or e.header_offset + _LOCAL.size + e.compress_size > self._end:
-                raise RuntimeError(f"PytorchStreamReader failed reading zip archive: {e.filename!r:.100} overlaps another record.{_CORRUPT}")
-            end = e.header_offset + _LOCAL.size + e.compress_size
+            next_end = e.header_offset + _LOCAL.size + e.compress_size
+            if e.filename in records or e.header_offset < end or next_end > self._end:
+                raise self._broken(e.filename, "it overlaps another record")
             if e.flag_bits & 1 or e.compress_type not in (_STORED, _DEFLATED):
-                raise RuntimeError(f"PytorchStreamReader failed reading zip archive: {e.filename!r:.100} is encrypted or compressed with method {e.compress_type}")
+                raise self._broken(e.filename, f"it is encrypted, or compressed with method {e.compress_type}")
             if e.compress_type == _STORED and e.compress_size != e.file_size:
-                raise RuntimeError(f"PytorchStreamReader failed reading zip archive: the sizes of {e.filename!r:.100} differ.{_CORRUPT}")
+                raise self._broken(e.filename, "its sizes differ")
             records[e.filename] = _Record(e.header_offset, e.file_size, e.compress_size, e.CRC, e.compress_type)
+            end = next_end
         return {name.removeprefix(folder + "/"): record for name, record in records.items()}
 
     def _check_version(self) -> None:
@@ -187,7 +188,7 @@ class ArchiveReader:
         return zlib.crc32(data)
 
     def _broken(self, name: str, reason: str) -> RuntimeError:
-        return RuntimeError(f"PytorchStreamReader failed reading file {name}: {reason}.{_CORRUPT}")
+        return RuntimeError(f"PytorchStreamReader failed reading file {name:.200}: {reason}.{_CORRUPT}")
 
 
 def aligned(nbytes: int) -> np.ndarray:

@@ -53,10 +53,10 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Callable], Callable]:
     """Register the decorated function ``f(p, q)`` for two classes of distributions and those derived from them.
 
     Raises:
-        TypeError: no classes of distributions.
+        TypeError: no classes.
     """
     for name, given in (("type_p", type_p), ("type_q", type_q)):
-        if not isinstance(given, type) or not issubclass(given, Distribution):
+        if not isinstance(given, type):  # classes that are no distributions pass, as in torch: libraries have bases of their own
             raise TypeError(f"Expected {name} to be a Distribution subclass but got {given}")
 
     def register(function: Callable) -> Callable:
@@ -67,12 +67,16 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Callable], Callable]:
     return register
 
 
+def _distance(derived: type, base: type) -> int:
+    """How far a base is from a class; one that says of itself that it is a base (``abc``) is farther than those that are."""
+    lineage = derived.__mro__
+    return lineage.index(base) if base in lineage else len(lineage)
+
+
 def _dispatch_kl(type_p: type, type_q: type) -> Any:
     """The function of the nearest classes; p counts before q, and a warning tells when the other order finds another one."""
     distances = {
-        (p, q): (type_p.__mro__.index(p), type_q.__mro__.index(q))
-        for p, q in _KL_REGISTRY
-        if issubclass(type_p, p) and issubclass(type_q, q)
+        (p, q): (_distance(type_p, p), _distance(type_q, q)) for p, q in _KL_REGISTRY if issubclass(type_p, p) and issubclass(type_q, q)
     }
     if not distances:
         return NotImplemented

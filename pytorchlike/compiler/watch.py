@@ -108,6 +108,7 @@ class Watch:
         self._inner_codes: set[types.CodeType] = set()
         self._previous: Any = None
         self._busy = False
+        self._imports = 0
 
     # ------------------------------------------------------------------------------------------------------------ noting
     def note(self, kind: str, container: Any, key: Any, value: Any, where: str) -> None:
@@ -236,7 +237,11 @@ class Watch:
 
     # -------------------------------------------------------------------------------------------------------------- calls
     def _profile(self, frame: Any, event: str, argument: Any) -> None:
-        if event == "call":
+        if frame.f_code.co_name == "_find_and_load":  # a module that is imported for the first time runs once
+            self._imports += (event == "call") - (event == "return")
+        elif self._imports:
+            return
+        elif event == "call":
             code = frame.f_code
             kind = self._codes.get(code) or self._kind(code)
             if kind == "user":

@@ -288,11 +288,11 @@ def connect(backward: Backward, edges: tuple[Edge | None, ...], inputs: Sequence
     node.backward = backward
     node.edges = edges
     node.saved = backward.pick(inputs, outputs)
-    if inference.was_used:
-        inference.refuse_saving(node.saved)
     node.scalars = scalars
     node.number = next_number()
     node.hooks = None
+    if inference.was_used:
+        inference.refuse_saving(node.saved)
     if _observer is not None:
         _observer(node)
     return node

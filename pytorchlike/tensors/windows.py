@@ -230,10 +230,12 @@ def _inverse(order: Sequence[int]) -> Ints:
 
 
 def flat(value: Array, base: Geometry) -> Array:
+    """A storage's value as its elements lie in memory."""
     return _reshape(_transpose(value, _memory_order(base)), (base.numel,))
 
 
 def unflat(memory: Array, base: Geometry) -> Array:
+    """The inverse of `flat`."""
     order = _memory_order(base)
     return _transpose(_reshape(memory, [base.size[d] for d in order]), _inverse(order))
 

@@ -20,11 +20,13 @@ from jax import lax
 
 from ..core.lazy import LazyModule
 from ..core.promotion import scalar_type_name
+from ..core.state import thread
+from ..dispatch.batching import Batched
 from ..dispatch.bind import broadcast_shapes
 from ..dispatch.call import host_tensor
 from ..dispatch.registry import FUNCTION, Promote, composite, op
 from ..graph.executors import immediate
-from ..graph.recorder import materialise
+from ..graph.recorder import materialise, synchronise
 from ..tensors import rejection
 from ..tensors.tensor import Tensor
 from .random import _numbers, generator_for
@@ -137,13 +139,20 @@ def binomial(count, prob, generator):
 def is_true_everywhere(condition: Callable[[Any], Any], value: Any) -> bool:
     """Whether ``condition(value)`` is true everywhere; also True inside JAX's transformations, where there are no numbers to look at.
 
-    It is computed at once and beside the trace, which runs only if ``value`` is pending in it.
+    It is computed at once and beside the trace, which runs only if ``value`` is pending in it.  Inside of ``vmap`` all elements count.
     """
-    if isinstance(value, Tensor):
-        materialise(value._value if value._storage is None else value._storage.value, "validate_args")
-    with immediate():
+    if thread.state.levels:
         found = condition(value)
-        if not isinstance(found, Tensor) or found.is_meta:
-            return bool(found.all())
-        array = found._content().array
+        content = found._content()
+        while type(content) is Batched:
+            content = content.outer._content()
+        array = synchronise(content, "validate_args")
+    else:
+        if isinstance(value, Tensor):
+            materialise(value._value if value._storage is None else value._storage.value, "validate_args")
+        with immediate():
+            found = condition(value)
+            if not isinstance(found, Tensor) or found.is_meta:
+                return bool(found.all())
+            array = found._content().array
     return isinstance(array, jax.core.Tracer) or bool(np.asarray(array).all())

@@ -16,7 +16,6 @@ import operator as python
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -198,24 +197,14 @@ def _are_probabilities(p):
 
 compared.grad("self", "p")(_nothing)
 
-_NO_PROBABILITY = (
+
+@compared.data_check(
+    RuntimeError,
     "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If so, please report an "
-    "enhancement request to PyTorch.)"
+    "enhancement request to PyTorch.)",
 )
-
-
-@compared.data_check(RuntimeError, _NO_PROBABILITY)
 def _(p):
     return ~_are_probabilities(p)
-
-
-def _check_probabilities(p: Tensor) -> None:
-    """Raise at once what the data check of `compared` would find later, where the numbers are known and at hand."""
-    value = p._content()
-    if value.trace is None and p.device.type == "cpu" and isinstance(value.array, (np.ndarray, jax.Array)):
-        array = value.array
-        if not isinstance(array, jax.core.Tracer) and not _are_probabilities(np.asarray(array)).all():
-            raise RuntimeError(_NO_PROBABILITY)
 
 
 def _wide(array):
@@ -228,7 +217,7 @@ def shifted(drawn, mean):
     return (_wide(drawn) + mean).astype(drawn.dtype)
 
 
-@_inside("normal.scaled(Tensor drawn, Tensor mean, Tensor std) -> Tensor")
+@_inside("normal.scaled(Tensor drawn, Tensor mean, Tensor std) -> Tensor", numbers=("mean",))
 def scaled(drawn, mean, std):
     """Standard normal numbers made those of each mean and deviation, with torch's roundings but for the product's (XLA may fuse it)."""
     spread = (_wide(drawn) * std).astype(drawn.dtype)
@@ -383,7 +372,6 @@ def _uniform_for(size: tuple[int, ...], stride: tuple[int, ...] | None, p: Tenso
     """The uniform numbers that torch compares with the probabilities: float64 ones for float64, else float32 ones."""
     source = generator_for("bernoulli", generator, p.device)
     draws.bernoulli_tensor(source, np.empty(0, p.dtype.numpy))  # refuses dtypes
-    _check_probabilities(p)
     kind = p.dtype if p.dtype is float64 else float32
     return _made(source, _uniform, size, stride, kind, p.device)
 

@@ -13,7 +13,10 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "pytorchlike"
-DOCUMENTS = ["README.md", "docs/architecture.md", "docs/compile.md", "docs/execution.md", "docs/gradients.md", "docs/operators.md", "pytorchlike/graph/README.md"]
+DOCUMENTS = [
+    "README.md", "docs/architecture.md", "docs/compile.md", "docs/execution.md", "docs/gradients.md", "docs/operators.md", "docs/transforms.md",
+    "pytorchlike/graph/README.md",
+]  # fmt: skip
 
 _OUTPUT_BLOCK = re.compile(r"^```python\n(.*?)^```\n+```text\n(.*?)^```", re.M | re.S)
 _EXCERPT = re.compile(r"^ *```python\n *# (\S+\.py)\n(.*?)^ *```", re.M | re.S)

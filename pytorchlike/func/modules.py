@@ -1,4 +1,4 @@
-"""Modules as functions of their parameters: `functional_call`, `stack_module_state`."""
+"""Modules as functions of their parameters: `functional_call`, `stack_module_state`, `replace_all_batch_norm_modules_`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..dispatch.registry import lookup
+from ..nn.modules.batchnorm import _BatchNorm
 from ..nn.modules.module import Module
 from ..nn.utils import stateless
 from ..tensors.tensor import Tensor
 
-__all__ = ["functional_call", "stack_module_state"]
+__all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
 
 
 def functional_call(module: Module, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: dict[str, Any] | None = None, *,
@@ -75,3 +76,12 @@ def _stacked(states: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
         stacked = lookup("stack")(tensors)
         found[name] = stacked.detach().requires_grad_() if asked == {True} else stacked
     return found
+
+
+def replace_all_batch_norm_modules_(root: Module) -> Module:
+    """Have the batch normalizations of a module, which is returned, keep no running statistics, so that `vmap` can go over them."""
+    for module in root.modules():
+        if isinstance(module, _BatchNorm) and module.track_running_stats:
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root

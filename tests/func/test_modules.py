@@ -58,7 +58,13 @@ def unknown_name(torch):
     return torch.func.functional_call(model, {"other": vector(torch)}, (rows(torch),)), hasattr(model, "other")
 
 
+def batch_norm_of_a_batch(torch):
+    model = torch.func.replace_all_batch_norm_modules_(torch.nn.Sequential(torch.nn.BatchNorm1d(4), torch.nn.Tanh()))
+    return torch.vmap(model)(torch.stack([rows(torch), 2 * rows(torch)])), model[0].running_mean, model[0].track_running_stats
+
+
 PROGRAMS = {
+    "batch_norm_of_a_batch": batch_norm_of_a_batch,
     "per_sample_gradients": per_sample_gradients,
     "ensemble": ensemble,
     "running_statistics": running_statistics,

@@ -151,6 +151,17 @@ def test_inside_a_jax_transformation_nothing_is_checked():
     assert jax.grad(pure(log_prob))(jax.numpy.float32(2.0)) == pytest.approx(-0.375)
 
 
+def test_inside_a_vmap_every_element_is_checked():
+    def log_prob(scale):
+        return pytorchlike.distributions.Normal(0.0, scale).log_prob(pytorchlike.tensor(1.0))
+
+    batch = pytorchlike.tensor([1.0, 2.0])
+    expected = torch.distributions.Normal(0.0, torch.tensor([1.0, 2.0])).log_prob(torch.tensor(1.0))
+    np.testing.assert_allclose(numbers(pytorchlike.func.vmap(log_prob)(batch)), numbers(expected), rtol=1e-6)
+    with pytest.raises((ValueError, RuntimeError)):  # torch's error is that its text cannot be made
+        pytorchlike.func.vmap(log_prob)(pytorchlike.tensor([1.0, -2.0]))
+
+
 def _undeclared(t):
     class Undeclared(t.distributions.Distribution):
         pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import warnings
 from collections import defaultdict
 
@@ -129,6 +130,10 @@ def test_exponential_families_by_their_log_normalizers(name):
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
 
 
+class _Elsewhere(metaclass=abc.ABCMeta):
+    """A base that classes are registered for."""
+
+
 def _mine(t):
     """A family of the user's, derived from two of ours."""
     D = t.distributions
@@ -158,8 +163,11 @@ def test_the_nearest_classes_are_found():
                 assert D.kl_divergence(a, b) == 1
             D.register_kl(Mine, Mine)(lambda p, q: 3)
             assert D.kl_divergence(a, b) == 3
+            D.register_kl(Other, _Elsewhere)(lambda p, q: 4)  # a base outside of torch.distributions
+            _Elsewhere.register(Mine)
+            assert D.kl_divergence(Other(), a) == 4
         finally:
-            for pair in [pair for pair in registry if Mine in pair]:
+            for pair in [pair for pair in registry if {Mine, _Elsewhere} & set(pair)]:
                 del registry[pair]
             D.kl._KL_MEMOIZE.clear()
 

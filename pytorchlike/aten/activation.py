@@ -140,7 +140,7 @@ def _elu(x, alpha, scale, input_scale):
 
 
 def _elu_gradient(g, x, alpha, scale, input_scale):
-    negative = jnp.where(x <= 0, x, 0) * beside(input_scale, x)
+    negative = jnp.where(x < 0, x, 0) * beside(input_scale, x)  # at 0 this branch has the value, but no second derivative
     slope = beside(input_scale, x) * beside(alpha, x) * beside(scale, x)
     return jnp.where(x <= 0, g * slope * jnp.exp(negative), g * beside(scale, x))
 

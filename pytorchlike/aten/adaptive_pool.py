@@ -114,14 +114,14 @@ def _declare_adaptive(spatial: int) -> None:
         return wide.astype(self.dtype)
 
     @average.grad("self")
-    def _(g, self_meta, output_size):
-        even = _even_windows(self_meta.shape, output_size)
+    def _(g, self, output_size):
+        even = _even_windows(self.shape, output_size)
         if even is not None:
-            return average_gradient(g, self_meta, even)
+            return average_gradient(g, self, even)
         wide = widened(g)
         for d, out in enumerate(output_size):
-            axis = self_meta.ndim - spatial + d
-            wide = resample_gradient(wide, axis, _adaptive_taps(self_meta.shape[axis], out), self_meta.shape[axis])
+            axis = self.ndim - spatial + d
+            wide = resample_gradient(wide, axis, _adaptive_taps(self.shape[axis], out), self.shape[axis])
         return wide
 
     @average.check
@@ -156,8 +156,8 @@ def _declare_adaptive(spatial: int) -> None:
         return values, where.astype(jnp.int64)
 
     @maximum.grad("self")
-    def _(g, self_meta, result1):
-        return scatter_plane(g[0], result1, self_meta.shape[self_meta.ndim - spatial :])
+    def _(g, self, result1):
+        return scatter_plane(g[0], result1, self.shape[self.ndim - spatial :])
 
     @maximum.check
     def _(self, output_size):

@@ -247,7 +247,7 @@ def _(g):
 @remainder.grad("other")
 @rounded_once
 def _(g, self, other):
-    return -g * _floor_quotient(self, other)
+    return -g * lax.stop_gradient(_floor_quotient(self, other))
 
 
 @_binary("fmod.Tensor(Tensor self, Tensor other) -> Tensor", numbers=("other",))
@@ -265,7 +265,7 @@ def _(g):
 @fmod.grad("other")
 @rounded_once
 def _(g, self, other):
-    return -g * jnp.trunc(self / other)
+    return -g * lax.stop_gradient(jnp.trunc(self / other))
 
 
 for _operator, _kernel in ((floor_divide, "div_floor_cpu"), (remainder, "remainder_cpu"), (fmod, "fmod_cpu")):

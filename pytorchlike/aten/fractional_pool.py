@@ -93,8 +93,8 @@ def _declare(spatial: int) -> None:
         return values, where.astype(jnp.int64)
 
     @pool.grad("self")
-    def _(g, self_meta, result1):
-        return scatter_plane(g[0], result1, self_meta.shape[-spatial:])
+    def _(g, self, result1):
+        return scatter_plane(g[0], result1, self.shape[-spatial:])
 
     @pool.check
     def _(self, kernel_size, output_size, random_samples):

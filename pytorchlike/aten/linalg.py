@@ -150,6 +150,11 @@ def linalg_norm(self, ord, dim, keepdim, dtype):
     return _matrix_norm(self, ord, (0, 1) if dim is None else dim, keepdim, dtype)
 
 
+@linalg_norm.no_grad("self")
+def _(self, ord, dim):
+    return ord == 0 and _is_vector_norm(self, ord, dim)
+
+
 @linalg_norm.grad("self")
 def _(g, self, result, ord, dim, keepdim, dtype):
     if _is_vector_norm(self, ord, dim):
@@ -218,6 +223,16 @@ def _(self, p, dim, keepdim, dtype):
 def det(self):
     """The determinants of square matrices."""
     return jnp.linalg.det(self)
+
+
+@det.grad("self")
+def _(g, self):
+    if self.shape[-1] == 0:
+        return jnp.zeros_like(self)
+    gradient = jnp.conj(jax.vjp(jnp.linalg.det, self)[1](jnp.conj(g))[0])
+    # torch solves with det * I on the right: exactly zero where a pivot is; the gradient's own gradient is that of the cofactors
+    pivots = jnp.diagonal(lax.linalg.lu(lax.stop_gradient(self))[0], axis1=-2, axis2=-1)
+    return jnp.where((pivots == 0).any(-1)[..., None, None], gradient - lax.stop_gradient(gradient), gradient)
 
 
 @op("logdet(Tensor self) -> Tensor")

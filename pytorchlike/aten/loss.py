@@ -12,10 +12,12 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from ..dispatch.registry import FUNCTION, Promote, composite, op
 from .reduce import is_integral, scalar_type, widened
+from .vector_norm import sign
 
 __all__ = ["LEGACY", "PUBLIC", "hinge", "reduced", "reduction_of", "refuse_integers"]
 
@@ -52,8 +54,8 @@ def _share(g, count: int, reduction: str):
 
 
 def hinge(x):
-    """The positive part; as with torch's clamp the gradient passes at 0."""
-    return jnp.where(x < 0, 0, x)
+    """The positive part; as with torch's clamp the gradient passes at 0, and not at NaN."""
+    return jnp.where(x >= 0, x, jnp.where(jnp.isnan(x), lax.stop_gradient(x), 0))
 
 
 def refuse_integers(kernel: str):
@@ -129,12 +131,12 @@ def absolute_error(self, target, reduction):
 
 @absolute_error.grad("self")
 def _(g, self, target, reduction):
-    return _share(g, _count(self.shape, target.shape), reduction) * jnp.sign(self - target)
+    return _share(g, _count(self.shape, target.shape), reduction) * sign(self - target)
 
 
 @absolute_error.grad("target")
 def _(g, self, target, reduction):
-    return _share(g, _count(self.shape, target.shape), reduction) * jnp.sign(target - self)
+    return _share(g, _count(self.shape, target.shape), reduction) * sign(target - self)
 
 
 @absolute_error.check
@@ -255,10 +257,28 @@ def binary_entropy(self, target, weight, reduction):
     return reduced(losses if weight is None else losses * widened(weight), reduction, self.dtype)
 
 
+#: What torch's kernel holds the quotient's denominator above; a float in its source.
+_ENTROPY_EPSILON = float(np.float32(1e-12))
+
+
+@jax.custom_jvp
+def _entropy_slope(x, t):
+    """The derivative of the cross-entropy; its own is torch's, which bounds the denominator in another way."""
+    return (x - t) / jnp.maximum((1 - x) * x, _ENTROPY_EPSILON)
+
+
+@_entropy_slope.defjvp
+def _(primals, tangents):
+    (x, t), (x_tangent, t_tangent) = primals, tangents
+    along_x = (x * x - 2 * x * t + t) / (jnp.square(x + 1e-12) * jnp.square(1 - x + 1e-12))
+    along_t = -1 / jnp.maximum((1 - x) * x, _ENTROPY_EPSILON)
+    return _entropy_slope(x, t), along_x * x_tangent + along_t * t_tangent
+
+
 @binary_entropy.grad("self")
 def _(g, self, target, weight, reduction):
-    x, t = widened(self), widened(target)
-    slope = (x - t) / jnp.maximum((1 - x) * x, 1e-12)
+    x = widened(self)
+    slope = _entropy_slope(x, widened(target))
     slope = slope if weight is None else slope * widened(weight)
     return _share(g, x.size, reduction) * slope
 
@@ -281,12 +301,12 @@ def _(self, target, weight, reduction):
 
 @binary_entropy.data_check(RuntimeError, "all elements of input should be between 0 and 1")
 def _(self):
-    return (self < 0) | (self > 1)
+    return ~((self >= 0) & (self <= 1))
 
 
 @binary_entropy.data_check(RuntimeError, "all elements of target should be between 0 and 1")
 def _(target):
-    return (target < 0) | (target > 1)
+    return ~((target >= 0) & (target <= 1))
 
 
 @composite(f"binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, {LEGACY}) -> Tensor", forms=FUNCTION, namespaces=PUBLIC)
@@ -431,16 +451,16 @@ def negative_likelihood(self, target, weight, reduction, ignore_index):
 
 
 @negative_likelihood.grad("self")
-def _(g, target, weight, self_meta, reduction, ignore_index):
+def _(g, target, weight, self, reduction, ignore_index):  # asks for ``self``: the gradient's own gradient is zero, not missing
     # a comparison with the class numbers, not a scatter: XLA fuses it with the gradient of log_softmax into one pass
-    axis = _class_axis(self_meta.ndim)
-    target, g = _targets(self_meta, target), widened(g)
+    axis = _class_axis(self.ndim)
+    target, g = _targets(self, target), widened(g)
     weights, safe = _target_weights(target, weight, ignore_index, g.dtype)
     if reduction == "mean":
         total = jnp.sum(weights)
         g = g / jnp.where(total == 0, 1, total)  # the mean of nothing is NaN, its gradient 0
     share = jnp.expand_dims(-weights * (g.reshape(target.shape) if reduction == "none" else g), axis)
-    hit = lax.broadcasted_iota(jnp.int32, self_meta.shape, axis) == jnp.expand_dims(safe, axis).astype(jnp.int32)
+    hit = lax.broadcasted_iota(jnp.int32, self.shape, axis) == jnp.expand_dims(safe, axis).astype(jnp.int32)
     return jnp.where(hit, share, 0)
 
 

@@ -318,7 +318,7 @@ def _(input, normalized_shape, weight, bias, eps):
 def rms_norm(input, normalized_shape, weight, eps):
     """The last dimensions divided by the root of their mean square; ``eps`` defaults to that of the dtype it computes in."""
     x = widened(input)
-    square = jnp.mean(jnp.square(jnp.abs(x)), _trailing(x.ndim, normalized_shape), keepdims=True)
+    square = jnp.mean(jnp.square(x), _trailing(x.ndim, normalized_shape), keepdims=True)  # complex for complex numbers, as in torch
     result = x * lax.rsqrt(square + (float(jnp.finfo(x.dtype).eps) if eps is None else eps))
     return (result if weight is None else result * widened(weight)).astype(input.dtype)
 
@@ -326,9 +326,9 @@ def rms_norm(input, normalized_shape, weight, eps):
 @rms_norm.grad("input")
 def _(g, input, weight, normalized_shape, eps):
     x, axes = widened(input), _trailing(input.ndim, normalized_shape)
-    g = widened(g) if weight is None else widened(g) * widened(weight)
-    scale = lax.rsqrt(jnp.mean(jnp.square(x), axes, keepdims=True) + (float(jnp.finfo(x.dtype).eps) if eps is None else eps))
-    normalised = x * scale
+    g = widened(g) if weight is None else widened(g) * jnp.conj(widened(weight))
+    scale = jnp.conj(lax.rsqrt(jnp.mean(jnp.square(x), axes, keepdims=True) + (float(jnp.finfo(x.dtype).eps) if eps is None else eps)))
+    normalised = jnp.conj(x) * scale
     return scale * (g - normalised * jnp.mean(g * normalised, axes, keepdims=True))
 
 
@@ -337,7 +337,7 @@ def _(g, input, normalized_shape, eps):
     x = widened(input)
     square = jnp.mean(jnp.square(x), _trailing(x.ndim, normalized_shape), keepdims=True)
     normalised = x * lax.rsqrt(square + (float(jnp.finfo(x.dtype).eps) if eps is None else eps))
-    return jnp.sum(widened(g) * normalised, _leading(x.ndim, normalized_shape))
+    return jnp.sum(widened(g) * jnp.conj(normalised), _leading(x.ndim, normalized_shape))
 
 
 @rms_norm.check

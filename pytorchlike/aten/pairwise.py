@@ -81,10 +81,20 @@ def _(g):
 supports(copysign, "copysign_cpu", BOOL, INTEGRAL, FLOATING)
 
 
-@op("nextafter(Tensor self, Tensor other) -> Tensor", promote=Promote.DEFAULT, forms=ALL_FORMS, differentiable=False, numbers=())
+@op("nextafter(Tensor self, Tensor other) -> Tensor", promote=Promote.DEFAULT, forms=ALL_FORMS, numbers=())
 def nextafter(self, other):
     """The next representable number from ``self`` towards ``other``."""
     return jnp.nextafter(self, other)
+
+
+@nextafter.grad("self")
+def _(g):
+    return g
+
+
+@nextafter.grad("other")
+def _(g):
+    return jnp.zeros_like(g)
 
 
 supports(nextafter, "nextafter_cpu", FLOATING)

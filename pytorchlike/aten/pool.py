@@ -1,4 +1,7 @@
-"""Pooling over one, two and three dimensions: maximum, average, power-average, and the inverse of max pooling; see `windows.py`."""
+"""Pooling over one, two and three dimensions: maximum, average, power-average, and the inverse of max pooling; see `windows.py`.
+
+Rules ask for the input itself, not only for its shape: the gradient's own gradient is then zero, as torch's is, and not missing.
+"""
 
 from __future__ import annotations
 
@@ -177,8 +180,8 @@ def _declare_maximum(spatial: int) -> None:
         return values, where.astype(jnp.int64)
 
     @with_indices.grad("input")
-    def _(g, input_meta, result1):
-        return scatter_plane(g[0], result1, input_meta.shape[input_meta.ndim - spatial :])
+    def _(g, input, result1):
+        return scatter_plane(g[0], result1, input.shape[input.ndim - spatial :])
 
     @with_indices.check
     def _(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices):
@@ -350,8 +353,8 @@ def _declare_average(spatial: int) -> None:
             return average_of(input, windows(input, kernel_size, stride, padding, ceil_mode), count_include_pad)
 
         @average.grad("input")
-        def _(g, input_meta, kernel_size, stride, padding, ceil_mode, count_include_pad):
-            return average_gradient(g, input_meta, windows(input_meta, kernel_size, stride, padding, ceil_mode), count_include_pad)
+        def _(g, input, kernel_size, stride, padding, ceil_mode, count_include_pad):
+            return average_gradient(g, input, windows(input, kernel_size, stride, padding, ceil_mode), count_include_pad)
 
         @average.check
         def _(input, kernel_size, stride, padding, ceil_mode, count_include_pad):
@@ -365,9 +368,9 @@ def _declare_average(spatial: int) -> None:
             return average_of(input, windows(input, kernel_size, stride, padding, ceil_mode), count_include_pad, divisor_override)
 
         @average.grad("input")
-        def _(g, input_meta, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
-            at = windows(input_meta, kernel_size, stride, padding, ceil_mode)
-            return average_gradient(g, input_meta, at, count_include_pad, divisor_override)
+        def _(g, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
+            at = windows(input, kernel_size, stride, padding, ceil_mode)
+            return average_gradient(g, input, at, count_include_pad, divisor_override)
 
         @average.check
         def _(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):

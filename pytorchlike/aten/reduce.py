@@ -290,9 +290,9 @@ def at_indices(g, indices, shape, dim, keepdim):
 
 
 def evenly(g, x, value, axes, keepdim):
-    """The gradient of a full or multi-dimensional extremum: shared evenly among the elements that reach it."""
+    """The gradient of a full or multi-dimensional extremum: shared evenly among the elements that reach it (NaN where none does)."""
     reached = x == restore(value, axes, keepdim)
-    return jnp.where(reached, restore(g, axes, keepdim) / jnp.sum(reached, axis=axes, keepdims=True).astype(g.dtype), 0)
+    return restore(g, axes, keepdim) * reached / jnp.sum(reached, axis=axes, keepdims=True).astype(g.dtype)
 
 
 def evenly_over_all(g, x, value):
@@ -484,22 +484,23 @@ def _moments(x, axes, correction, keepdim):
     return (total / divisor).astype(real), (mean if keepdim else jnp.squeeze(mean, axes)).astype(x.dtype)
 
 
-def _variance_gradient(g, x, axes, correction, keepdim):
-    wide = widened(x)
+def _variance_gradient(g, x, dim, correction, keepdim):
+    wide, axes = widened(x), wrap_dims(dim, x.ndim)
     centered = wide - jnp.mean(wide, axis=axes, keepdims=True)
     divisor = math.prod(x.shape[a] for a in axes) - (1 if correction is None else correction)
     g = restore(g, axes, keepdim)
-    if divisor <= 0:
+    if divisor <= 0 and not dim:  # over dimensions that were named, torch divides by what there is
         return g * jnp.where(centered == 0, jnp.nan, jnp.inf).astype(g.dtype)
-    return (2 / divisor) * g * centered
+    return (2 / divisor if divisor else math.inf) * g * centered
 
 
-def _deviation_gradient(g, x, result, axes, correction, keepdim):
+def _deviation_gradient(g, x, result, dim, correction, keepdim):
     safe = jnp.where(result == 0, 1, result)
-    return _variance_gradient(jnp.where(result == 0, 0, g / (2 * safe)), x, axes, correction, keepdim)
+    return _variance_gradient(jnp.where(result == 0, 0, g / (2 * safe)), x, dim, correction, keepdim)
 
 
-def _mean_gradient(g, x, axes, keepdim):
+def _mean_gradient(g, x, dim, keepdim):
+    axes = wrap_dims(dim, x.ndim)
     return spread(g / max(math.prod(x.shape[a] for a in axes), 1), x.shape, axes, keepdim)
 
 
@@ -514,7 +515,7 @@ def _declare_moments(name: str, doc: str, returns: str, results, gradient) -> No
 
     Args:
         results: variance, mean -> what the operator returns.
-        gradient: g, self, the first result, axes, correction, keepdim -> the gradient.
+        gradient: g, self, the first result, dim, correction, keepdim -> the gradient.
     """
 
     @op(f"{name}(Tensor self, bool unbiased=True) -> {returns}", forms=_FORMS)
@@ -523,7 +524,7 @@ def _declare_moments(name: str, doc: str, returns: str, results, gradient) -> No
 
     @whole.grad("self")
     def _(g, self, result, unbiased):
-        return gradient(g, self, result, wrap_dims(None, self.ndim), int(unbiased), False)
+        return gradient(g, self, result, None, int(unbiased), False)
 
     @whole.check
     def _(self, unbiased):
@@ -535,7 +536,7 @@ def _declare_moments(name: str, doc: str, returns: str, results, gradient) -> No
 
     @over.grad("self")
     def _(g, self, result, dim, unbiased, keepdim):
-        return gradient(g, self, result, wrap_dims(dim, self.ndim), int(unbiased), keepdim)
+        return gradient(g, self, result, dim, int(unbiased), keepdim)
 
     @over.check
     def _(self, dim, unbiased, keepdim):
@@ -551,7 +552,7 @@ def _declare_moments(name: str, doc: str, returns: str, results, gradient) -> No
 
     @corrected.grad("self")
     def _(g, self, result, dim, correction, keepdim):
-        return gradient(g, self, result, wrap_dims(dim, self.ndim), correction, keepdim)
+        return gradient(g, self, result, dim, correction, keepdim)
 
     @corrected.check
     def _(self, dim, correction, keepdim):
@@ -571,13 +572,13 @@ _declare_moments(
 _declare_moments("std", "The standard deviation", "Tensor", lambda variance, mean: _root(variance), _deviation_gradient)
 _declare_moments(
     "var_mean", "The variance and the mean", "(Tensor, Tensor)", lambda variance, mean: (variance, mean),
-    lambda g, x, result, axes, correction, keepdim: (
-        _variance_gradient(g[0], x, axes, correction, keepdim) + _mean_gradient(g[1], x, axes, keepdim)
+    lambda g, x, result, dim, correction, keepdim: (
+        _variance_gradient(g[0], x, dim, correction, keepdim) + _mean_gradient(g[1], x, dim, keepdim)
     ),
 )  # fmt: skip
 _declare_moments(
     "std_mean", "The standard deviation and the mean", "(Tensor, Tensor)", lambda variance, mean: (_root(variance), mean),
-    lambda g, x, result, axes, correction, keepdim: (
-        _deviation_gradient(g[0], x, result, axes, correction, keepdim) + _mean_gradient(g[1], x, axes, keepdim)
+    lambda g, x, result, dim, correction, keepdim: (
+        _deviation_gradient(g[0], x, result, dim, correction, keepdim) + _mean_gradient(g[1], x, dim, keepdim)
     ),
 )  # fmt: skip

@@ -12,9 +12,9 @@ from .reduce import is_complex, is_integral, restore, scalar_type, widened
 
 
 def sign(x):
-    """``x`` divided by its absolute value, 0 at 0."""
+    """``x`` divided by its absolute value, 0 at 0 (and at NaN, if real)."""
     if not is_complex(x.dtype):
-        return jnp.sign(x)
+        return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
     size = jnp.abs(x)
     return jnp.where(size == 0, 0, x / jnp.where(size == 0, 1, size))
 
@@ -41,13 +41,10 @@ def quotient(numerator, denominator):
     return jnp.where(denominator == 0, 0, numerator / jnp.where(denominator == 0, 1, denominator))
 
 
-def _power(size, exponent):
-    """``size ** exponent`` that is 0 (with a zero derivative) where ``size`` is."""
-    return jnp.where(size == 0, 0, jnp.where(size == 0, 1, size) ** exponent)
-
-
 def power_norm_gradient(g, x, value, p, axes, keepdim, shared: bool = True):
     """The gradient of `power_norm` in torch's conventions: 0 at the kinks, shared among ties of the maximum norm.
+
+    Zeros are put in after the division, not before: the gradient's own gradient is NaN at a kink, as torch's is.
 
     Args:
         value: the norm.
@@ -59,7 +56,7 @@ def power_norm_gradient(g, x, value, p, axes, keepdim, shared: bool = True):
     if p == 1:
         return sign(x) * g
     if p == 2:
-        return x * quotient(g, value)
+        return g * jnp.where(value == 0, 0, x / value)
     size = jnp.abs(x)
     if math.isinf(p):
         reached = size == value
@@ -69,10 +66,9 @@ def power_norm_gradient(g, x, value, p, axes, keepdim, shared: bool = True):
         count = jnp.sum(reached, axis=axes, keepdims=True).astype(g.dtype) if shared else 1
         return jnp.where(reached, sign(x) * (g / count), 0)
     if p < 1:
-        return sign(x) * _power(size, p - 1) * g * value ** (1 - p)
-    if p < 2:
-        return sign(x) * _power(size, p - 1) * quotient(g, value ** (p - 1))
-    return x * _power(size, p - 2) * quotient(g, value ** (p - 1))
+        return sign(x) * jnp.where(x == 0, 0, size ** (p - 1)) * g * value ** (1 - p)
+    share = jnp.where(value == 0, 0, g / value ** (p - 1))
+    return (sign(x) * size ** (p - 1) if p < 2 else x * size ** (p - 2)) * share
 
 
 def vector_norm_of(self, p, dim, keepdim, dtype):
@@ -142,6 +138,11 @@ def vector_norm(x, ord, dim, keepdim, dtype):
     return vector_norm_of(x, ord, dim, keepdim, dtype)
 
 
+@vector_norm.no_grad("x")
+def _(ord):
+    return ord == 0
+
+
 @vector_norm.grad("x")
 def _(g, x, result, ord, dim, keepdim):
     return vector_norm_gradient(g, x, result, ord, dim, keepdim)
@@ -159,6 +160,11 @@ def _(x, ord, dim, keepdim, dtype):
 def norm_scalar(self, p, dim, keepdim, dtype):
     """The ``p``-norm of the elements over dimensions; ``None`` is 2."""
     return vector_norm_of(self, 2 if p is None else p, dim, keepdim, dtype)
+
+
+@norm_scalar.no_grad("self")
+def _(p):
+    return p == 0
 
 
 @norm_scalar.grad("self")
@@ -194,7 +200,7 @@ def _(g, self, p, dim, maxnorm):
     norm = power_norm(x, p, axes, True)
     along = jnp.sum((x * g.conj()).real, axis=axes, keepdims=True)
     slope = jnp.where(norm > maxnorm, -maxnorm / (norm + 1e-7) ** 2, 0)
-    return g * _limit(norm, maxnorm) + power_norm_gradient(along * slope, x, norm, p, axes, True)
+    return jnp.where(norm > maxnorm, g * _limit(norm, maxnorm) + power_norm_gradient(along * slope, x, norm, p, axes, True), g)
 
 
 @renorm.check

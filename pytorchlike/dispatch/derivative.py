@@ -125,6 +125,10 @@ def rule_backward(operator: Any, instruction: Any, needed: tuple[bool, ...], inp
         instruction: the recorded call, which knows which argument each input belongs to (``instruction.layout``).
     """
     layout = instruction.layout
+    if operator.without_grad:
+        known = layout.named_avals([a.shape_dtype for a in inputs])
+        absent = {name for name, predicate in operator.without_grad.items() if predicate(**{p: known[p] for p in _parameters(predicate)})}
+        needed = tuple([need and layout.argument_of[k] not in absent for k, need in enumerate(needed)])
     wanted = sorted({layout.argument_of[k] for k, need in enumerate(needed) if need}, key=layout.order.index)
     if any(name not in operator.rules for name in wanted):
         found = vjp_backward(instruction, needed, inputs, outputs, backward_name(operator, inputs))

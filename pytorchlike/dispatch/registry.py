@@ -108,7 +108,7 @@ class Operator(_Declared):
         numbers: names of the ``Tensor`` arguments in whose place a number may stand.
         differentiable: False for results that never carry a gradient.
         static: names of ``Scalar`` arguments that are part of the compile key instead.
-        rules: argument name -> function of (g, names of saved arguments).
+        rules: argument name -> function of (g, names of saved arguments); ``without_grad``: see `no_grad`.
         check: function of the arguments' shapes and dtypes that raises torch's errors; runs once for each new combination.
         data_checks: errors that depend on data, with predicates over the body's arguments by name.
         instructions: what calls were bound to so far (dispatch/bind.py); ``tables`` are the generated functions' short cuts to them.
@@ -124,6 +124,7 @@ class Operator(_Declared):
         self.differentiable = differentiable
         self.static = static
         self.rules: dict[str, Callable] = {}
+        self.without_grad: dict[str, Callable] = {}
         self.checks: list[Callable] = []
         self.data_checks: list[DataCheck] = []
         self.instructions: dict[tuple, Any] = {}
@@ -168,6 +169,16 @@ class Operator(_Declared):
                     raise ValueError(f"{self.qualified_name} has no argument {name!r}")
                 self.rules[name] = rule
             return rule
+
+        return declare
+
+    def no_grad(self, *names: str) -> Callable[[Callable], Callable]:
+        """Declare a predicate over static arguments; true means that the named arguments get no gradient at all, not even zeros."""
+
+        def declare(predicate: Callable) -> Callable:
+            for name in names:
+                self.without_grad[name] = predicate
+            return predicate
 
         return declare
 

@@ -198,8 +198,8 @@ def loss_on_arrays(function: Callable, arguments: Sequence[Any], positions: Sequ
     """The function whose gradient is meant, for JAX: arrays of the arguments at the positions -> weighted sum of the outputs."""
 
     def loss(*values: Any) -> Any:
-        full = _copies(arguments)
         with executors.immediate(), no_grad():
+            full = _copies(arguments)
             for k, value in zip(positions, values, strict=True):
                 full[k] = from_jax(value)
             results = [o._content().array for o in _outputs(function, full)]

@@ -106,7 +106,7 @@ SAMPLES = [
     Sample("hypot", T(values=[0.0, 3.0]), T(values=[0.0, 4.0]), gradgrad=False),
     Sample("copysign", T(values=[0.0, 3.0, -2.0, 0.0]), T(values=[-1.0, -4.0, 0.0, 1.0]), gradgrad=False),
     Sample("copysign", T(3), -2.0, dtypes=(*FLOATS, "int64")),
-    Sample("nextafter", T(values=[1.0, 0.0, -1.0, NAN]), T(values=[2.0, 1.0, -2.0, 1.0]), dtypes=FLOATS, grad=False),
+    Sample("nextafter", T(values=[1.0, 0.0, -1.0, NAN]), T(values=[2.0, 1.0, -2.0, 1.0]), dtypes=FLOATS),
     Sample("logaddexp", T(3, 4), T(4), dtypes=FLOATS),
     Sample("logaddexp", T(values=[0.0, -INF, INF]), T(values=[0.0, -INF, 1.0]), gradgrad=False),
     Sample("logaddexp2", T(3), T(3), dtypes=FLOATS),

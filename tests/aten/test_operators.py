@@ -112,7 +112,6 @@ def _takes_out(sample: Sample, dtype: str) -> bool:
 
 #: What differs from torch, and why.
 OUT_DIFFERS = {
-    "nextafter": "it has no derivative here, so a gradient is no reason to refuse",
     "fft.fftfreq": "torch leaves the last element of a strided out unwritten",
     "narrow_copy": "torch writes a strided out as if it were contiguous",
     "range": "a bool tensor holds the range; torch has no kernel for it",

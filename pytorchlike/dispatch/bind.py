@@ -338,7 +338,7 @@ class OperatorInstruction(Differentiable):
         if self.inplace:
             return [avals[0].stride]
         columns = column_major.get(self.operator.qualified_name)
-        if columns is not None and (self.operator.name == "solve_triangular" or self._static("left") is not False):
+        if columns is not None and (self.operator.name in ("solve_triangular", "ormqr") or self._static("left") is not False):
             return [_by_columns(shape) if k in columns else None for k, shape in enumerate(shapes)]
         if self.operator.promote is Promote.NONE or not avals or all(a.is_contiguous for a in avals):
             return [None] * len(shapes)

@@ -22,10 +22,10 @@ __all__ = ["composite_out", "general_out", "put_out"]
 # Whether ``out=`` may have another dtype that can hold the result: elementwise operators allow it, others do not, with these exceptions.
 # A name with a dot is that of one overload, ``max.`` the one without a name.
 _CASTING = frozenset(
-    "addr arange cat cholesky. cholesky_inverse cholesky_solve column_stack cond cumprod cumsum diff dstack eig eigvals eye fft fft2 fftfreq "
-    "fftn full ger householder_product hstack ifft ifft2 ifftn ihfft2 ihfftn kron lerp linspace logical_not logit logspace logsumexp lstsq "
-    "matrix_rank max. mean min. mvlgamma nanmean nansum nextafter normalize ones outer pinv prod range rfft rfft2 rfftfreq rfftn rsub stack "
-    "std sum tensorinv tensorsolve threshold true_divide var vstack zeros".split()
+    "addr arange cat cholesky. cholesky_inverse cholesky_solve column_stack cond cumprod cumsum diff dstack eig eigvals eye fft fft2 "
+    "fftfreq fftn full geqrf ger householder_product hstack ifft ifft2 ifftn ihfft2 ihfftn kron lerp linspace logical_not logit logspace "
+    "logsumexp lstsq matrix_rank max. mean min. mvlgamma nanmean nansum nextafter normalize ones outer pinv prod range rfft rfft2 "
+    "rfftfreq rfftn rsub stack std sum tensorinv tensorsolve threshold true_divide var vstack zeros".split()
 )
 _EXACT = frozenset(
     "abs bitwise_not ceil clamp clamp_max clamp_min conj_physical floor frac frexp gelu heaviside hardshrink hfft hfft2 hfftn ihfft irfft irfft2 "

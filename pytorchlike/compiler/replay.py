@@ -275,13 +275,14 @@ class Replay:
         _refuse_leaks(old, self._slots)
         values = [old.values[slot] for slot in self.instruction.inputs]
         new = state.trace = recorder.Trace()
+        self.site = next(iter(old.sites.values()), None)
         slots = tuple([new.slot_of(value) for value in values])
         found = new.position.next.get((self.instruction, *slots)) or new.extend(self.instruction, slots)
         assert found is not None
         new.position = found
         new.floats, new.ints = list(old.floats), list(old.ints)
-        if self.instruction.data_checks and old.sites:
-            new.sites[found.slot] = next(iter(old.sites.values()))
+        if self.instruction.data_checks:
+            new.sites[found.slot] = self.site
         for k, slot in enumerate(self.instruction.results):
             value = old.values[slot]
             value.trace, value.slot = new, found.slot + k
@@ -291,7 +292,8 @@ class Replay:
         self.replaced = [
             k for k, (kind, what) in enumerate(self.input_plans) if kind == "memory" and what in written and values[k].aval.numel >= recorder.SMALLEST_DONATION
         ]
-        self.position = found if len(inputs) == len(slots) and not self.instruction.data_checks else None
+        self.position = found if len(inputs) == len(slots) else None
+        self._look_up_storages()
         old.values.clear()
         old.inputs.clear()
         self.input_plans = [(kind, constant(what.array, what.aval)) if kind == "constant" else (kind, what) for kind, what in self.input_plans]
@@ -299,6 +301,22 @@ class Replay:
             (backward, edges, None if saved is None else tuple([_own(s) for s in saved]), scalars) for backward, edges, saved, scalars in self._node_plans
         ]
         del self._trace, self._capture, self._known, self._nodes
+
+    def _look_up_storages(self) -> None:
+        """The guards hold the storages of fixed tensors, so they need not be asked for at each replay."""
+        storages = {k.number: k.tensor._storage for k in self._known if k.is_fixed and k.tensor._storage is not None}
+        self.input_plans = [
+            ("storage", storages[what]) if kind == "memory" and what in storages else (kind, what) for kind, what in self.input_plans
+        ]
+        self.storage_writes = []
+        rest = []
+        for plan in self.memory_plans:
+            number, reference, versions, tracked, edge = plan
+            if number in storages and reference is not None and reference[0] == "result" and edge is MISSING:
+                self.storage_writes.append((storages[number], self._order[reference[1]], versions, tracked))
+            else:
+                rest.append(plan)
+        self.memory_plans = rest
 
     # -------------------------------------------------------------------------------------------------------------- replay
     def __call__(self, known: list[Any]) -> Any:
@@ -320,10 +338,12 @@ class Replay:
             floats = tuple(changed)
         arguments = []
         for kind, what in self.input_plans:
-            if kind == "memory":
-                tensor = known[what]
-                storage = tensor._storage
-                arguments.append(tensor._value if storage is None else storage.value if storage.host is None else memory_of(tensor))
+            if kind == "storage":
+                if what.host is not None:
+                    what.refresh()
+                arguments.append(what.value)
+            elif kind == "memory":
+                arguments.append(memory_of(known[what]))
             elif kind == "content":
                 arguments.append(known[what]._content())
             elif kind == "draw":
@@ -332,6 +352,15 @@ class Replay:
                 arguments.append(what)
         results = self._launch(arguments, floats)
         del arguments
+        for storage, k, versions, tracked in self.storage_writes:
+            value = results[k]
+            if storage.host is not None:
+                storage.replace(value)
+            else:
+                storage.version += versions
+                tracked = storage.tracked = storage.tracked + tracked
+                storage.value = value
+                value.origin = (storage, tracked)
         made = _Made(self, known, [results[k] for k in self._order], drawn)
         del results
         for number, reference, versions, tracked, edge in self.memory_plans:
@@ -370,7 +399,7 @@ class Replay:
         state = thread.state
         if self.has_boundary and self.position is not None and state.trace.position.depth == 0 and not state.trace.values:
             if all([value.trace is None for value in arguments]):
-                return recorder.run_alone(self.position, arguments, self.replaced, floats, self.ints)
+                return recorder.run_alone(self.position, arguments, self.replaced, floats, self.ints, self.site)
         return recorder.record(self.instruction, tuple(arguments), floats, self.ints)
 
 

@@ -21,7 +21,7 @@ from .data_checks import raise_failed_now
 from .instruction import Instruction
 from .lower import Program, compile_program, donated
 from .trie import State
-from .value import Value, constant, new_value
+from .value import Value, new_value
 
 __all__ = ["Trace", "flush", "flush_all", "materialise", "raise_data_errors", "record", "run_alone", "step_boundary", "synchronise"]
 
@@ -136,12 +136,14 @@ def record(instruction: Instruction, arguments: tuple[Value, ...], floats: tuple
     return tuple(results)
 
 
-def run_alone(position: State, arguments: list[Value], replaced: Sequence[int], floats: tuple[float, ...], ints: tuple[int, ...]) -> list[Value]:
-    """Run at once what a trace would hold that consists of one instruction without data checks, all of whose results live.
+def run_alone(position: State, arguments: list[Value], replaced: Sequence[int], floats: tuple[float, ...], ints: tuple[int, ...],
+              site: tuple[str, int] | None) -> list[Value]:  # fmt: skip
+    """Run at once what a trace would hold that consists of one instruction, all of whose results live.
 
     Args:
         position: where that trace stands.
         arguments: the instruction's inputs, which are the trace's, computed.
+        site: where errors that depend on data are said to come from.
         replaced: numbers of those that are a storage's content, which gets another one right after: they are donated if nobody else has them.
     """
     assert position.inference is not None
@@ -150,8 +152,15 @@ def run_alone(position: State, arguments: list[Value], replaced: Sequence[int], 
     counters.count_flush("compiled step", position)
     donatable = tuple([k for k in replaced if sys.getrefcount(arguments[k]) == _IN_STORAGE and _is_ours(arguments[k])])
     program, protected = position.programs.get((live, donatable)) or _program(position, live, donatable)
-    results, _ = program.run(arguments, list(floats), list(ints), protected)
-    return [constant(array, aval) for array, aval in zip(results, outputs)]
+    results, flags = program.run(arguments, list(floats), list(ints), protected)
+    if flags is not None:
+        _keep_checks(flags, program, {position.slot: site})
+    cls, made = thread.state.value_class, []
+    for array, aval in zip(results, outputs):
+        value: Value = new_value(cls)
+        value.aval, value.array, value.trace, value.slot, value.origin = aval, array, None, -1, None
+        made.append(value)
+    return made
 
 
 # ---------------------------------------------------------------------------------------------------------------- flushing
@@ -191,7 +200,7 @@ def flush(trace: Trace, reason: str) -> None:
                     [s for v, s in trace.inputs.items() if v.aval.numel >= SMALLEST_DONATION and counts[s] == _DEAD_INPUT and _is_ours(v)]
                 )
                 program, protected = position.programs.get((live, donatable)) or _program(position, live, donatable)
-                _run(program, protected, trace, state)
+                _run(program, protected, trace)
             for value in values if position.has_meta else ():
                 if value.aval.is_meta:
                     value.trace = None
@@ -223,7 +232,7 @@ def _program(position: State, live: tuple[int, ...], donatable: tuple[int, ...])
     return found
 
 
-def _run(program: Program, protected: frozenset[int], trace: Trace, state: ThreadState) -> None:
+def _run(program: Program, protected: frozenset[int], trace: Trace) -> None:
     values = trace.values
     results, flags = program.run(values, trace.floats, trace.ints, protected)
     for slot, array in zip(program.live, results):
@@ -231,9 +240,15 @@ def _run(program: Program, protected: frozenset[int], trace: Trace, state: Threa
         value.array = array
         value.trace = None
     if flags is not None:
-        state.checks.append((flags, program.data_checks, trace.sites))
-        if len(state.checks) > MOST_UNREAD_CHECKS:
-            raise_data_errors()
+        _keep_checks(flags, program, trace.sites)
+
+
+def _keep_checks(flags: Any, program: Program, sites: dict[int, tuple[str, int] | None]) -> None:
+    """Keep a program's verdicts until somebody looks at numbers."""
+    checks = thread.state.checks
+    checks.append((flags, program.data_checks, sites))
+    if len(checks) > MOST_UNREAD_CHECKS:
+        raise_data_errors()
 
 
 def materialise(value: Value, reason: str) -> Any:

@@ -1,16 +1,29 @@
 """The names of torch's extension module that Python code reaches for."""
 
+from types import SimpleNamespace as _Namespace
+
 from .aten.linalg import LinAlgError as _LinAlgError
+from .core.state import thread as _thread
+from .dispatch.batching import is_inside_batch as _is_inside_batch
 from .dispatch.overrides import DisableTorchFunction, DisableTorchFunctionSubclass
 from .dispatch.overrides import _disabled_torch_dispatch as _disabled_torch_dispatch_impl
 from .dispatch.overrides import _disabled_torch_function as _disabled_torch_function_impl
 from .tensors.tensor import Tensor as TensorBase
 
 __all__ = [
-    "DisableTorchFunction", "DisableTorchFunctionSubclass", "TensorBase", "_LinAlgError", "_disabled_torch_dispatch_impl",
-    "_disabled_torch_function_impl", "_get_tracing_state",
+    "DisableTorchFunction", "DisableTorchFunctionSubclass", "TensorBase", "_LinAlgError", "_are_functorch_transforms_active",
+    "_disabled_torch_dispatch_impl", "_disabled_torch_function_impl", "_functorch", "_get_tracing_state",
 ]  # fmt: skip
 
 
 def _get_tracing_state() -> None:
     """The state of `torch.jit.trace`, which libraries ask for: nothing is ever traced by it here."""
+
+
+def _are_functorch_transforms_active() -> bool:
+    """Whether a function of `torch.func` is running code of the user's."""
+    return _thread.state.transforms > 0
+
+
+#: What libraries ask of tensors that may be inside of `torch.vmap`; its predecessor's ("legacy") do not exist here.
+_functorch = _Namespace(is_batchedtensor=_is_inside_batch, is_legacy_batchedtensor=lambda tensor: False)

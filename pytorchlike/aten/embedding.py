@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..dispatch.batching import batch_of
 from ..dispatch.registry import FUNCTION, composite, op
 from .reduce import scalar_type, widened
 
@@ -237,6 +238,8 @@ def one_hot(self, num_classes=-1):
     if scalar_type(self.dtype.numpy) != "Long":
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if num_classes == -1:
+        if batch_of(self) is not None:
+            raise RuntimeError("When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument.")
         if self.numel() == 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         if self.min().item() < 0:

@@ -13,6 +13,7 @@ import numpy as np
 from jax import lax
 
 from ..core.size import Size
+from ..dispatch.batching import batch_of, is_inside_batch
 from ..dispatch.registry import FUNCTION, OUT, composite, op
 from ..tensors.mutation import check_writable_memory, write_into
 from .reduce import scalar_type, widened
@@ -214,9 +215,18 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     return batch_norm_inference(input, weight, bias, running_mean, running_var, eps)
 
 
+_STATISTICS_OF_A_BATCH = (
+    "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in place, were not batched.\nIf you are "
+    "using a module and do not need eval mode, please set `track_running_stats` to be False.If you are using a prebuilt module and do not need eval "
+    "mode, please see the functorch website for resources on how to patch your module to work with vmap"
+)
+
+
 def _batch_norm_in_training(input, running_mean, running_var, weight, bias, momentum, eps):
     if (running_mean is None) != (running_var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
+    if batch_of(input) is not None and not all(running is None or is_inside_batch(running) for running in (running_mean, running_var)):
+        raise RuntimeError(_STATISTICS_OF_A_BATCH)
     result, mean, variance = batch_norm_training(input, weight, bias, running_mean, running_var, momentum, eps)
     _move(running_mean, mean)
     _move(running_var, variance)

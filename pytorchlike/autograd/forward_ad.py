@@ -100,6 +100,9 @@ class UnpackedDualTensor(NamedTuple):
     tangent: Tensor | None
 
 
+UnpackedDualTensor.__module__ = "torch.autograd.forward_ad"
+
+
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """The elements and the tangent of a tensor; outside of a `dual_level` there is no tangent.
 

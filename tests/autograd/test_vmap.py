@@ -175,6 +175,8 @@ REFUSED = {
     "mask": lambda t: t.vmap(lambda a: a[a > 0])(rows(t)),
     "masked_select": lambda t: t.vmap(lambda a: a.masked_select(a > 0))(rows(t)),
     "unique": lambda t: t.vmap(lambda a: a.unique())(rows(t)),
+    "one_hot": lambda t: t.vmap(t.nn.functional.one_hot)(t.tensor([0, 1])),
+    "running statistics": lambda t: t.vmap(t.nn.BatchNorm1d(4))(rows(t).expand(2, 3, 4)),
     "random": lambda t: t.vmap(lambda a: a + t.randn(4))(rows(t)),
     "random in place": lambda t: t.vmap(lambda a: t.zeros(4).normal_(), randomness="different")(rows(t)),
     "write of a batch": lambda t: t.vmap(lambda a: t.zeros(4).copy_(a))(rows(t)),
@@ -207,3 +209,8 @@ def test_text() -> None:
     seen: list[str] = []
     ours.vmap(lambda a: (seen.append(repr(a)), a)[1])(ours.ones(2, 2))
     assert seen == ["BatchedTensor(lvl=1, bdim=0, value=\n    tensor([[1., 1.],\n            [1., 1.]])\n)"]
+
+
+def test_what_libraries_ask() -> None:
+    agree(lambda torch: [torch._C._are_functorch_transforms_active(), torch.vmap(lambda a: a + torch._C._are_functorch_transforms_active())(torch.ones(2))])
+    agree(lambda torch: torch.vmap(lambda a: a + torch._C._functorch.is_batchedtensor(a) + torch._C._functorch.is_legacy_batchedtensor(a))(torch.ones(2)))

@@ -5,6 +5,7 @@ Positions outside the tensor are reported by data checks; the values they lead t
 
 from __future__ import annotations
 
+import functools
 import math
 
 import jax
@@ -88,15 +89,19 @@ def scattered(array, dim: int, index, source, reduce: str = "set"):
 
 def _gather_for(source_meta, g, dim: int, index):
     """The gradient of a scatter's source: what lies beyond the index was not read."""
-    taken = gathered(g, dim, index)
-    if source_meta.shape == taken.shape:
-        return taken
-    return jnp.pad(taken, [(0, size - got) for size, got in zip(source_meta.shape, taken.shape)])
+    return _padded(gathered(g, dim, index), source_meta.shape)
+
+
+def _padded(taken, shape: tuple[int, ...]):
+    """Zeros behind an array so that it has a shape; one without dimensions counts as a vector."""
+    taken = jnp.atleast_1d(taken)
+    missing = [(0, size - got) for size, got in zip(shape or (1,), taken.shape, strict=True)]
+    return jnp.pad(taken, missing).reshape(shape)
 
 
 def _check_index(self, dim, index, function: str, other: str) -> int:
     dim = wrap_dim(dim, self.ndim)
-    if not is_index(index):
+    if math.prod(index.shape) and not is_index(index):
         raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index")
     if math.prod(index.shape) and max(index.ndim, 1) != max(self.ndim, 1):
         raise RuntimeError(f"Index tensor must have the same number of dimensions as {other} tensor")
@@ -290,8 +295,44 @@ def _real(array):
     return array.real if jnp.iscomplexobj(array) else array
 
 
+def _base(self, dim, index, reduce, include_self):
+    """What the values are reduced into."""
+    return self if include_self else scattered(self, dim, index, _neutral(reduce, self.dtype))
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
+def _product(base, dim, index, src):
+    """``base`` times the elements of ``src`` that share a place; JAX has no derivative of this where they do."""
+    return scattered(base, dim, index, src, "multiply")
+
+
+@_product.defjvp
+def _(dim, primals, tangents):
+    (base, index, src), (base_tangent, _, src_tangent) = primals, tangents
+    result = _product(base, dim, index, src)
+    moved = scattered(jnp.zeros_like(result), dim, index, _without_each(base, dim, index, src, result) * src_tangent, "add")
+    return result, _without_base(base, dim, index, src) * base_tangent + moved
+
+
+def _without_base(base, dim, index, src):
+    """The products without the element of ``base``."""
+    filled = jnp.where(base == 0, 1, base)
+    return _product(filled, dim, index, src) / filled
+
+
+def _without_each(base, dim, index, src, result):
+    """For each element of ``src``, the product without it."""
+    zero = src == 0
+    zeros_met = _gather_for(src, scattered(jnp.zeros(base.shape, jnp.int32), dim, index, zero.astype(jnp.int32), "add"), dim, index)
+    only_zero = zero & (zeros_met == 1)
+    without_it = _product(base, dim, index, jnp.where(only_zero, 1, src))
+    return jnp.where(only_zero, _gather_for(src, without_it, dim, index), _gather_for(src, result, dim, index) / jnp.where(zero, 1, src))
+
+
 def _scatter_reduce(self, dim, index, src, reduce, include_self):
-    base = self if include_self else scattered(self, dim, index, _neutral(reduce, self.dtype))
+    base = _base(self, dim, index, reduce, include_self)
+    if reduce == "prod" and jnp.issubdtype(self.dtype, jnp.inexact):
+        return _product(base, dim, index, src)
     result = scattered(base, dim, index, src, _REDUCTIONS[reduce])
     if reduce != "mean":
         return result
@@ -315,7 +356,7 @@ def scatter_reduce(self, dim, index, src, reduce, include_self):
 def _extremum_share(g, self, dim, index, src, result):
     """The gradient of amax or amin, divided by the number of elements that equal the result."""
     own = (self == result).astype(g.dtype)
-    equal = (src[tuple(slice(s) for s in index.shape)] == gathered(result, dim, index)).astype(g.dtype)
+    equal = (jnp.atleast_1d(src)[tuple(slice(s) for s in index.shape)] == gathered(result, dim, index)).astype(g.dtype)
     return g / scattered(own, dim, index, equal, "add"), own, equal
 
 
@@ -324,11 +365,9 @@ def _(g, self, dim, index, src, reduce, include_self, result):
     if reduce == "mean":
         g = g / _counts(g, dim, index, include_self)
     elif reduce == "prod":
-        # the product of the others: with self replaced by 1 where it is 0
-        filled = jnp.where(self == 0, 1, self)
-        g = g * jnp.conj(_scatter_reduce(filled, dim, index, src, reduce, include_self) / filled)
+        g = g * jnp.conj(_without_base(_base(self, dim, index, reduce, include_self), dim, index, src))
     elif reduce in ("amax", "amin"):
-        share, own, _ = _extremum_share(g, self, dim, index, src, result)
+        share, own, _ = _extremum_share(g, self, dim, jnp.atleast_1d(index), src, result)
         g = share * own
     return g if include_self else scattered(g, dim, index, jnp.zeros((), g.dtype))
 
@@ -340,16 +379,11 @@ def _(g, self, dim, index, src, reduce, include_self, result):
     if reduce == "mean":
         return _gather_for(src, g / _counts(g, dim, index, include_self), dim, index)
     if reduce == "prod":
-        zero = src == 0
-        zeros_met = _gather_for(src, scattered(jnp.zeros(self.shape, jnp.int32), dim, index, zero.astype(jnp.int32), "add"), dim, index)
-        only_zero = zero & (zeros_met == 1)
-        without_it = _scatter_reduce(self, dim, index, jnp.where(only_zero, 1, src), reduce, include_self)
-        by_division = _gather_for(src, result, dim, index) / jnp.where(zero, 1, src)
-        others = jnp.where(only_zero, _gather_for(src, without_it, dim, index), by_division)
+        others = _without_each(_base(self, dim, index, reduce, include_self), dim, index, src, result)
         return _gather_for(src, g, dim, index) * jnp.conj(others)
+    index = jnp.atleast_1d(index)
     share, _, equal = _extremum_share(g, self, dim, index, src, result)
-    taken = gathered(share, dim, index) * equal
-    return jnp.pad(taken, [(0, size - got) for size, got in zip(src.shape, taken.shape)])
+    return _padded(gathered(share, dim, index) * equal, src.shape)
 
 
 @scatter_reduce.check

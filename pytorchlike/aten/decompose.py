@@ -281,10 +281,26 @@ def _(self, UPLO):
         raise NotImplementedError(f"\"linalg_eigh_cpu\" not implemented for '{scalar_type(self.dtype)}'")
 
 
+@jax.custom_jvp
+def _eig(x):
+    return tuple(jnp.linalg.eig(x))
+
+
+@_eig.defjvp
+def _(primals, tangents):
+    """The eigenvectors keep their length; JAX has no derivative of them."""
+    values, vectors = _eig(primals[0])
+    inner = jnp.linalg.solve(vectors, multiply(tangents[0].astype(vectors.dtype), vectors))
+    gap = values[..., None, :] - values[..., :, None]
+    moved = multiply(vectors, jnp.where(jnp.eye(values.shape[-1], dtype=bool), 0, inner * _reciprocal(gap)))
+    stretched = jnp.sum(vectors.conj() * moved, axis=-2, keepdims=True).real
+    return (values, vectors), (jnp.diagonal(inner, axis1=-2, axis2=-1), moved - vectors * stretched)
+
+
 @op("eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", forms=_FUNCTION, namespaces=("linalg",))
 def eig(self):
     """Eigenvalues and right eigenvectors of square matrices; complex."""
-    return tuple(jnp.linalg.eig(self))
+    return _eig(self)
 
 
 @eig.grad("self")
@@ -307,7 +323,7 @@ def eigvals(self):
 
 @eigvals.grad("self")
 def _(g, self):
-    vh = adjoint(jnp.linalg.eig(self)[1])
+    vh = adjoint(_eig(self)[1])
     return jnp.linalg.solve(vh, g[..., :, None] * vh)
 
 

@@ -32,7 +32,7 @@ SAMPLES = [
     Sample("linalg.eigvalsh", _POSITIVE, dtypes=(*FLOATS, "complex128")),
     Sample("linalg.eigvalsh", _GENERAL, "U", gradgrad=False, dtypes=FLOATS),
     Sample("linalg.eig", _POSITIVE, grad=False),
-    Sample("linalg.eigvals", _POSITIVE, gradgrad=False, dtypes=FLOATS),
+    Sample("linalg.eigvals", _POSITIVE, dtypes=FLOATS),
     Sample("linalg.lu_factor", _GENERAL, dtypes=FLOATS),
     Sample("linalg.lu_factor_ex", _WIDE, dtypes=FLOATS),
     Sample("linalg.lu", _GENERAL, dtypes=FLOATS),

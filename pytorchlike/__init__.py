@@ -39,6 +39,14 @@ from .aten.constructors import (
     typename,
 )
 from .aten.legacy import LEGACY_TYPES as _legacy_types
+from .aten.sparse_create import (
+    sparse_bsc_tensor,
+    sparse_bsr_tensor,
+    sparse_compressed_tensor,
+    sparse_coo_tensor,
+    sparse_csc_tensor,
+    sparse_csr_tensor,
+)
 from .backends.cpu import get_num_interop_threads, get_num_threads, set_num_interop_threads, set_num_threads
 from .backends.numerics import (
     are_deterministic_algorithms_enabled,
@@ -111,7 +119,7 @@ __getattr__, __dir__ = _operator_namespace(
     "",
     (
         "_C", "_tensor", "_utils", "amp", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func", "hub", "linalg", "mps", "nn", "optim", "overrides",
-        "serialization", "signal", "special", "storage", "testing", "utils", "version", "xpu",
+        "serialization", "signal", "sparse", "special", "storage", "testing", "utils", "version", "xpu",
     ),
     {"compile": "compiler", "load": "serialization", "save": "serialization"},
 )  # fmt: skip

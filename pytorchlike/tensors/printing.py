@@ -9,14 +9,14 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..core import dtype as D
 
-__all__ = ["Options", "get_printoptions", "printoptions", "set_printoptions", "tensor_text", "values_text"]
+__all__ = ["Options", "get_printoptions", "printoptions", "set_printoptions", "sparse_text", "tensor_text", "values_text"]
 
 PARAMETER_PREFIX = "Parameter containing:\n"
 
@@ -136,10 +136,28 @@ def tensor_text(
     return _with_suffixes(prefix + text, [*shown, *suffixes], indent)
 
 
-def _with_suffixes(text: str, suffixes: Sequence[str], indent: int) -> str:
+def sparse_text(parts: Mapping[str, tuple[np.ndarray | None, Sequence[int]]], suffixes: Sequence[str], on_new_line: bool) -> str:
+    """The repr of a sparse tensor.
+
+    Args:
+        parts: names of indices and values -> (array, or None without data; shape).
+        suffixes: what is to be said of the whole.
+        on_new_line: the suffixes begin a line.
+    """
+    indent = len("tensor(")
+    lines = []
+    for name, (array, shape) in parts.items():
+        prefix = f"{name}=tensor("
+        text = "..." if array is None else values_text(array, indent + len(prefix))
+        size = f", size={tuple(int(n) for n in shape)}" if array is None or array.size == 0 else ""
+        lines.append(f"{prefix}{text}{size})")
+    return _with_suffixes("tensor(" + (",\n" + " " * indent).join(lines), suffixes, indent, on_new_line)
+
+
+def _with_suffixes(text: str, suffixes: Sequence[str], indent: int, on_new_line: bool = False) -> str:
     """``text`` and the suffixes, each on the last line as long as there is room, and a closing parenthesis."""
     parts = [text]
-    used = len(text) - text.rfind("\n") + 1
+    used = _options.linewidth if on_new_line else len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
         if used + len(suffix) + 2 > _options.linewidth:
             parts.append(",\n" + " " * indent + suffix)

@@ -1,0 +1,449 @@
+"""Sparse tensors: a class made of ordinary tensors, and the table of what operators do with it.
+
+A `SparseTensor` holds its indices and its values as tensors of their own.  Nothing of it is a value of the graph layer: the generated functions hand
+every call with one over (``__torch_function__``), and the table `IMPLEMENTATIONS` says what the operator means on the components.  What it means is
+written with ordinary operators on the values, so gradients, devices and recording are theirs; the tape sees the values alone, and the gradient of a
+sparse tensor is sparse, with its indices.  Indices are looked at on the host wherever the pattern of a result depends on them (`coalesce`, unions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ..core.device import device
+from ..core.dtype import bool_, dtype, int32
+from ..core.layouts import layout, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
+from ..core.size import Size
+from ..core.state import thread
+from ..dispatch.call import host_tensor
+from ..dispatch.registry import Composite, view
+from ..tensors import storages  # noqa: F401 - Tensor's methods, all of which the class below hands over
+from ..tensors.convert import host_array
+from ..tensors.tape import Edge
+from ..tensors.tensor import Tensor, new_tensor
+from . import copy, indexing, legacy, tensor_methods  # noqa: F401 - the same
+
+__all__ = [
+    "COMPRESSED", "IMPLEMENTATIONS", "LAYOUT_NAMES", "SparseTensor", "become", "compressed", "coo", "host", "index_tensor", "like", "linear_index",
+    "not_implemented", "own", "sparse", "strides_of", "sum_duplicates", "unravelled",
+]  # fmt: skip
+
+#: The compressed layouts -> (names of the compressed and the plain indices, whether rows are what is compressed, whether values are blocks).
+COMPRESSED: dict[layout, tuple[str, str, bool, bool]] = {
+    sparse_csr: ("crow_indices", "col_indices", True, False),
+    sparse_csc: ("ccol_indices", "row_indices", False, False),
+    sparse_bsr: ("crow_indices", "col_indices", True, True),
+    sparse_bsc: ("ccol_indices", "row_indices", False, True),
+}
+#: What torch calls the layouts in messages.
+LAYOUT_NAMES = {"sparse_coo": "Sparse", "sparse_csr": "SparseCsr", "sparse_csc": "SparseCsc", "sparse_bsr": "SparseBsr", "sparse_bsc": "SparseBsc",
+                "strided": "Strided"}  # fmt: skip
+
+#: Name of a function, method or property -> what it does where an argument is sparse.
+IMPLEMENTATIONS: dict[str, Callable] = {}
+
+
+def sparse(*names: str) -> Callable[[Callable], Callable]:
+    """Declare what the functions and methods of these names do with sparse arguments."""
+
+    def declare(function: Callable) -> Callable:
+        for name in names:
+            IMPLEMENTATIONS[name] = function
+        return function
+
+    return declare
+
+
+# ---------------------------------------------------------------------------------------------------------------- the class
+class SparseTensor(Tensor):
+    """A tensor that keeps the elements which are not zero: values, and indices that say where they stand.
+
+    Slots:
+        _kind: the layout.
+        _index: ``(indices,)`` of ``(sparse dimensions, elements)``, or ``(compressed indices, plain indices)``.
+        _elements: the values; what follows their first dimension (behind batches, in front of blocks) is dense.
+        _size: the shape.
+        _coalesced: each place occurs once, in order.
+    """
+
+    __slots__ = ("_kind", "_index", "_elements", "_size", "_coalesced")
+    __module__ = "torch"
+    _storage = None
+    _base_tensor = None
+    _flags = 0
+
+    _kind: layout
+    _index: tuple[Tensor, ...]
+    _elements: Tensor
+    _size: Size
+    _coalesced: bool
+
+    # -------------------------------------------------------------------------------------------------------- dispatch
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        """What the table says; composites, and Tensor's methods in Python, come down to operators that it knows.
+
+        Raises:
+            NotImplementedError: an operator that is not defined for sparse tensors.
+        """
+        kwargs = dict(kwargs or {})
+        if any(t is not cls and getattr(t.__torch_function__, "__func__", None) is not _DEFAULT for t in types):
+            return NotImplemented  # a class of the user's
+        owner = getattr(func, "__self__", None)
+        name = owner.fget.__name__ if isinstance(owner, property) else func.__name__
+        found = None if getattr(func, "__module__", "") == "torch.sparse" else IMPLEMENTATIONS.get(name)
+        if found is not None:
+            out = kwargs.pop("out", None)
+            result = found(*args, **kwargs)
+            return result if out is None else _into(out, result)
+        if isinstance(owner, property):
+            return func(*args)
+        if name.endswith("_") and name[:-1] in IMPLEMENTATIONS:
+            return _in_place(func, IMPLEMENTATIONS[name[:-1]], args, kwargs)
+        declared = getattr(func, "declared", None)
+        if declared is None:
+            return getattr(func, "__wrapped__", func)(*args, **kwargs)
+        overloads = [declared for declared, _ in getattr(func, "overloads", [(declared, None)])]
+        for each in overloads:
+            if isinstance(each, Composite) and not name.endswith("_"):
+                arguments = _bound(each, args, kwargs)
+                if arguments is not None:
+                    return each.body(**arguments)
+        not_implemented(name if name.endswith("_") else declared.qualified_name, (*args, *kwargs.values()))
+
+    @property
+    def _value(self) -> NoReturn:  # type: ignore[override]
+        not_implemented("an operator", (self,))
+
+    def _content(self) -> NoReturn:
+        not_implemented("an operator", (self,))
+
+    # -------------------------------------------------------------------------------------------------------- metadata
+    @property
+    def shape(self) -> Size:
+        """The size of each dimension."""
+        return self._size
+
+    @property
+    def dtype(self) -> dtype:
+        """The dtype of the values."""
+        return self._elements.dtype
+
+    @property
+    def device(self) -> device:
+        """Where the tensor lives."""
+        return self._elements.device
+
+    @property
+    def layout(self) -> layout:
+        """How the elements are kept."""
+        return self._kind
+
+    @property
+    def is_sparse(self) -> bool:  # type: ignore[override]
+        """Whether the layout is ``torch.sparse_coo``."""
+        return self._kind is sparse_coo
+
+    @property
+    def is_sparse_csr(self) -> bool:  # type: ignore[override]
+        """Whether the layout is ``torch.sparse_csr``."""
+        return self._kind is sparse_csr
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the size of one dimension."""
+        return getattr(Tensor.size, "__wrapped__", Tensor.size)(self, dim)
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return len(self._size)
+
+    ndimension = dim
+    ndim = property(dim)
+
+    def numel(self) -> int:
+        """The number of elements that the dense tensor has."""
+        return self._size.numel()
+
+    nelement = numel
+
+    def is_inference(self) -> bool:
+        """Made under ``inference_mode``."""
+        return self._elements.is_inference()
+
+    def is_conj(self) -> bool:
+        """Never: conjugation is done at once."""
+        return False
+
+    is_neg = is_conj
+
+    # -------------------------------------------------------------------------------------------------------- the tape
+    @property
+    def _edge(self) -> Edge | None:  # type: ignore[override]
+        return self._elements._edge
+
+    def _current_edge(self) -> Edge | None:
+        return self._elements._current_edge()
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether a gradient is asked for."""
+        return self._elements.requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Set whether a gradient is asked for; only for leaves."""
+        self._elements.requires_grad_(requires_grad)
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Not the result of a recorded operator."""
+        return self._elements.is_leaf
+
+    @property
+    def grad_fn(self) -> Any:
+        """The node that computed this tensor."""
+        return self._elements.grad_fn
+
+    @property
+    def output_nr(self) -> int:
+        """Which result of its node it is."""
+        return self._elements.output_nr
+
+    @property
+    def retains_grad(self) -> bool:
+        """A non-leaf whose gradient is kept."""
+        return self._elements.retains_grad
+
+    @property
+    def _version(self) -> int:
+        return self._elements._version
+
+    @property
+    def _base(self) -> None:
+        return None
+
+    def detach(self) -> Tensor:
+        """The same memory, off the tape."""
+        return like(self, self._elements.detach())
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory, off the tape."""
+        return self.detach()
+
+    @data.setter
+    def data(self, other: Any) -> None:
+        become(self, other.detach())
+
+    def detach_(self) -> Tensor:
+        """Take this tensor off the tape."""
+        self._elements = self._elements.detach()
+        return self
+
+    @property
+    def grad(self) -> Tensor | None:  # type: ignore[override]
+        """The gradient that ``backward`` accumulated: sparse, with the places of this tensor."""
+        found = self._elements.grad
+        return None if found is None else self.of_gradient(found)
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None and (not isinstance(value, SparseTensor) or value.shape != self.shape):
+            raise RuntimeError(f"assigned grad has data of a different type or size: expected a {self.layout} tensor of size {list(self.shape)}")
+        self._elements.grad = None if value is None else self.to_gradient(value)
+
+    def retain_grad(self) -> None:
+        """Keep this tensor's gradient in ``.grad`` although it is no leaf."""
+        self._elements.retain_grad()
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Any:
+        """Call ``hook(gradient)`` with the sparse gradient whenever it has been computed."""
+
+        def on_values(gradient: Tensor) -> Tensor | None:
+            answer = hook(self.of_gradient(gradient))
+            return None if answer is None else self.to_gradient(answer)
+
+        return self._elements.register_hook(on_values)
+
+    def of_gradient(self, gradient: Tensor) -> SparseTensor:
+        """The gradient of this tensor from that of its values: duplicates of a place share one."""
+        if self._kind is not sparse_coo or self._coalesced:
+            return like(self, gradient)
+        linear, first = np.unique(linear_index(self), return_index=True)
+        indices = unravelled(linear, self._size[: self.sparse_dim()])
+        return coo(index_tensor(indices, self.device), gradient.index_select(0, index_tensor(first, self.device)), self._size, True)
+
+    def to_gradient(self, gradient: Tensor) -> Tensor:
+        """The inverse of `of_gradient`: a gradient at the places of this tensor."""
+        if isinstance(gradient, SparseTensor) and gradient._elements.shape == self._elements.shape and gradient._index[0] is self._index[0]:
+            return gradient._elements
+        return IMPLEMENTATIONS["sparse_mask"](gradient, self)._elements
+
+    # -------------------------------------------------------------------------------------------------------- structure
+    def sparse_dim(self) -> int:
+        """How many dimensions are indexed."""
+        return self._index[0].shape[0] if self._kind is sparse_coo else 2
+
+    def dense_dim(self) -> int:
+        """How many dimensions, the last ones, the values have."""
+        if self._kind is sparse_coo:
+            return self._elements.ndim - 1
+        return self._elements.ndim - self._index[1].ndim - 2 * COMPRESSED[self._kind][3]
+
+    def _nnz(self) -> int:
+        return self._index[-1].shape[-1]
+
+    @property
+    def _backend(self) -> str:
+        kind = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta"}.get(self.device.type, self.device.type.upper())
+        return ("Sparse" if self._kind is sparse_coo else "SparseCsr") + kind
+
+
+_DEFAULT = Tensor.__torch_function__.__func__  # type: ignore[attr-defined]
+SparseTensor.__name__ = SparseTensor.__qualname__ = "Tensor"  # what users see: the layout tells
+
+
+def _bound(declared: Composite, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any] | None:
+    """The arguments of a composite by name; None when they do not fit."""
+    arguments = declared.schema.arguments
+    if len(args) > len(arguments):
+        return None
+    found = dict(zip([a.name for a in arguments], args))
+    for name, value in kwargs.items():
+        found["self" if name == "input" and arguments[0].name == "self" else name] = value
+    for argument in arguments:
+        if argument.name not in found:
+            if argument.required:
+                return None
+            found[argument.name] = argument.default
+    return found if len(found) == len(arguments) else None
+
+
+def not_implemented(name: str, arguments: Any) -> NoReturn:
+    """Refuse an operator.
+
+    Raises:
+        NotImplementedError: torch's text.
+    """
+    flat = [e for a in arguments for e in (a if isinstance(a, (list, tuple)) else (a,))]
+    where = next((a._backend for a in flat if isinstance(a, SparseTensor)), "SparseCPU")
+    raise NotImplementedError(
+        f"Could not run 'aten::{name}' with arguments from the '{where}' backend. This could be because the operator doesn't exist for this "
+        "backend, or was omitted during the selective/custom build process (if using custom build)."
+    )
+
+
+def _in_place(func: Any, found: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """What an in-place form does, from what the operator does."""
+    target = args[0]
+    if not isinstance(target, SparseTensor):
+        return func(target, *[a.to_dense() if isinstance(a, SparseTensor) else a for a in args[1:]], **kwargs)
+    if target.requires_grad and target.is_leaf and thread.state.grad_enabled:
+        raise RuntimeError(_LEAF)
+    result = found(*args, **kwargs)
+    if result.dtype is not target.dtype:
+        result = result.to(target.dtype)
+    return become(target, result)
+
+
+_LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
+
+
+def _into(out: Tensor, result: Tensor) -> Tensor:
+    """The result of a call with ``out=``."""
+    if isinstance(out, SparseTensor):
+        return become(out, result)
+    if out.shape != result.shape:
+        out.resize_(result.shape)
+    return out.copy_(result)
+
+
+def become(target: Any, other: Any) -> Any:
+    """Let a sparse tensor have another one's components."""
+    if target.requires_grad and target.is_leaf and thread.state.grad_enabled:
+        raise RuntimeError(_LEAF)
+    target._kind, target._index, target._elements = other._kind, other._index, other._elements
+    target._size, target._coalesced = other._size, other._coalesced
+    return target
+
+
+# ---------------------------------------------------------------------------------------------------------------- making them
+@view("_sparse_coo_tensor_with_dims_and_tensors.values(Tensor(a) values) -> Tensor(a)", namespaces=())
+def of_values(values):
+    """The values on their way into a sparse tensor."""
+    return values
+
+
+def own(values: Tensor) -> Tensor:
+    """Values of the same memory, as a tensor that stands at a place of its own on the tape."""
+    return of_values(values) if values.requires_grad else values.detach()
+
+
+def _made(kind: layout, index: tuple[Tensor, ...], values: Tensor, size: Any, coalesced: bool) -> SparseTensor:
+    made: SparseTensor = new_tensor(SparseTensor)
+    made._kind, made._index, made._size, made._coalesced = kind, index, Size(size), coalesced
+    made._elements = own(values) if values.requires_grad and values.is_leaf else values
+    return made
+
+
+def coo(indices: Tensor, values: Tensor, size: Any, coalesced: bool = False) -> SparseTensor:
+    """A tensor of coordinates, ``indices`` of (sparse dimensions, elements), without any check."""
+    return _made(sparse_coo, (indices,), values, size, coalesced)
+
+
+def compressed(kind: layout, pointers: Tensor, plain: Tensor, values: Tensor, size: Any) -> SparseTensor:
+    """A tensor in a compressed layout, without any check."""
+    return _made(kind, (pointers, plain), values, size, True)
+
+
+def like(tensor: SparseTensor, values: Tensor) -> SparseTensor:
+    """Other values at the same places."""
+    size = tensor._size[: len(tensor._size) - tensor.dense_dim()] + tuple(values.shape[1:]) if tensor._kind is sparse_coo else tensor._size
+    return _made(tensor._kind, tensor._index, values, size, tensor._coalesced)
+
+
+# ---------------------------------------------------------------------------------------------------------------- indices on the host
+def host(indices: Tensor) -> np.ndarray:
+    """Indices as numbers."""
+    return host_array(indices, "item")
+
+
+def index_tensor(indices: np.ndarray, where: device | None = None, kind: dtype | None = None) -> Tensor:
+    """Numbers as a tensor of indices."""
+    return host_tensor(np.ascontiguousarray(indices if kind is not None else indices.astype(np.int64)), kind, where)
+
+
+def strides_of(size: Any) -> np.ndarray:
+    """What an index in each dimension adds to the linear index."""
+    counts = np.asarray([*size, 1], np.int64)
+    return np.cumprod(counts[::-1])[::-1][1:]
+
+
+def linear_index(tensor: SparseTensor, dims: Any = None) -> np.ndarray:
+    """One number for the place of each element of a tensor of coordinates, in the order of the places."""
+    chosen = range(tensor.sparse_dim()) if dims is None else dims
+    indices = host(tensor._index[0])
+    weights = strides_of([tensor._size[d] for d in chosen])
+    return (indices[list(chosen)] * weights[:, None]).sum(0, dtype=np.int64)
+
+
+def unravelled(linear: np.ndarray, size: Any) -> np.ndarray:
+    """The inverse of `linear_index`: (dimensions, elements)."""
+    if not len(size):
+        return np.zeros((0, len(linear)), np.int64)
+    return np.stack(np.unravel_index(linear, tuple(max(int(n), 1) for n in size))).astype(np.int64)
+
+
+def sum_duplicates(values: Tensor, inverse: np.ndarray, count: int) -> Tensor:
+    """The sums of values of the same number in ``inverse``."""
+    if values.dtype is bool_:
+        return sum_duplicates(values.to(int32), inverse, count) != 0
+    total = values.new_zeros((count, *values.shape[1:]))
+    return total.index_add(0, index_tensor(inverse, values.device), values)

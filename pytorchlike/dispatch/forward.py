@@ -140,11 +140,13 @@ class ForwardLevel(Level):
         present = tuple([t is not None for t in found])
         if not any(present):
             return
-        differentiable = [r for r in results if r.aval.differentiable]
-        if not differentiable or not getattr(getattr(instruction, "operator", None), "differentiable", True):
+        which = getattr(getattr(instruction, "operator", None), "differentiable", True)  # a bool, or the numbers of the results
+        numbers = [k for k, r in enumerate(results) if r.aval.differentiable]
+        if not numbers or not which:
             return
         given = [t for t in found if t is not None]
-        self.tangents.update(zip(differentiable, self._compute(push_forward(instruction, present), primals, given, floats, ints), strict=True))
+        tangents = self._compute(push_forward(instruction, present), primals, given, floats, ints)
+        self.tangents.update({results[k]: t for k, t in zip(numbers, tangents, strict=True) if which is True or k in which})
 
     def _compute(self, instruction: PushForward, primals: list[Tensor], tangents: list[Any], floats: tuple[float, ...], ints: tuple[int, ...]) -> Sequence[Any]:
         return call.apply(instruction, [*instruction.varying(primals, tangents), *tangents], floats, ints)

@@ -11,6 +11,8 @@ import numpy as np
 from ..dispatch.batching import batch_of
 from ..dispatch.registry import FUNCTION, composite, op
 from .reduce import scalar_type, widened
+from .shape import cat
+from .sparse_embedding import is_recorded, looked_up
 
 _PUBLIC = ("nn.functional",)
 
@@ -31,7 +33,7 @@ def _check_indices(function: str, name: str, indices) -> None:
 def rows(weight, indices, padding_idx, scale_grad_by_freq, sparse):
     """Rows of ``weight``; the gradient leaves out row ``padding_idx``.
 
-    Limits:  the gradient is dense with ``sparse=True`` as well.
+    The gradient of this operator is dense; `looked_up` records the sparse one.
     """
     return jnp.take(weight, indices, axis=0, mode="clip")
 
@@ -99,7 +101,10 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
         padding_idx = _wrapped(padding_idx, weight.shape[0], "Padding_idx must be within num_embeddings")
     if max_norm is not None:
         _shorten(weight, input, max_norm, norm_type)
-    return rows(weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq, sparse)
+    padding = -1 if padding_idx is None else padding_idx
+    if sparse and is_recorded(weight):
+        return looked_up(rows, weight, input, padding, scale_grad_by_freq)
+    return rows(weight, input, padding, scale_grad_by_freq, sparse)
 
 
 # --- bags ---------------------------------------------------------------------------------------------------------------------------
@@ -210,6 +215,12 @@ def embedding_bag(
         )
     if max_norm is not None:
         _shorten(weight, input, max_norm, norm_type)
+    if sparse and is_recorded(weight):  # bags of the rows that were looked up one by one
+        taken, count = looked_up(rows, weight, input, padding, False), input.shape[0]
+        places = input.new_ones((count,)).cumsum(0).sub(1)
+        if padding >= 0:
+            places, padding = places.masked_fill(input == padding, count), count
+        weight, input = cat([taken, taken.new_zeros((1, weight.shape[1]))]), places
     return bags(weight, input, offsets, per_sample_weights, mode, include_last_offset, padding)
 
 

@@ -20,6 +20,7 @@ from ..core.size import Size
 from ..core.state import thread
 from ..dispatch.call import host_tensor
 from ..dispatch.registry import Composite, view
+from ..graph.value import Aval, aval_of
 from ..tensors import storages  # noqa: F401 - Tensor's methods, all of which the class below hands over
 from ..tensors.convert import host_array
 from ..tensors.tape import Edge
@@ -120,6 +121,10 @@ class SparseTensor(Tensor):
 
     def _content(self) -> NoReturn:
         not_implemented("an operator", (self,))
+
+    def _aval(self) -> Aval:
+        """Size, dtype and device, as those of a dense tensor."""
+        return aval_of(tuple(self._size), self.dtype, self.device)
 
     # -------------------------------------------------------------------------------------------------------- metadata
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from ..aten.sparse_tensor import SparseTensor
 from ..dispatch.call import apply
 from ..dispatch.derivative import Differentiable
 from ..graph.recorder import record
@@ -14,6 +15,7 @@ from ..tensors.mutation import write_into
 from ..tensors.relayout import instruction as relayout_instruction
 from ..tensors.tape import AccumulateGrad
 from ..tensors.tensor import Tensor, make_tensor
+from .sparse_gradients import accumulate_sparse
 
 __all__ = ["ADD", "accumulate", "warn_of_cycle"]
 
@@ -42,7 +44,7 @@ def accumulate(node: AccumulateGrad, gradient: Any, create_graph: bool) -> None:
     The first gradient gets the leaf's strides; values never change, so there is nothing to copy.
 
     Args:
-        gradient: a tensor with ``create_graph``, else a value.
+        gradient: a tensor with ``create_graph``, else a value; or a sparse tensor.
     """
     leaf = node.leaf()
     if leaf is None or leaf._edge is None:
@@ -51,7 +53,9 @@ def accumulate(node: AccumulateGrad, gradient: Any, create_graph: bool) -> None:
         earlier = leaf._grad
     except AttributeError:
         earlier = None
-    if earlier is None:
+    if gradient.__class__ is SparseTensor or earlier.__class__ is SparseTensor:
+        accumulate_sparse(leaf, earlier, gradient, create_graph)
+    elif earlier is None:
         leaf._grad = _in_layout_of(leaf, gradient) if create_graph else make_tensor(_value_in_layout_of(leaf, gradient))
     elif create_graph:
         leaf._grad = earlier + gradient

@@ -15,6 +15,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from ..aten.sparse_tensor import SparseTensor
 from ..core.state import thread
 from ..graph.instruction import Instruction
 from ..graph.provenance import user_stack
@@ -153,7 +154,8 @@ class NanWatch:
         if not is_anomaly_check_nan_enabled():
             return
         for number, gradient in enumerate(node.spread(gradients)):
-            value = gradient._content() if isinstance(gradient, Tensor) else gradient
+            values = gradient._elements if isinstance(gradient, SparseTensor) else gradient
+            value = values._content() if isinstance(values, Tensor) else values
             if value is not None and value.aval.differentiable and not value.aval.is_meta:
                 self.pending.append((node, number, record(_HAS_NAN, (value,))[0]))
 

@@ -26,6 +26,7 @@ from ..tensors.tensor import Tensor, make_tensor, tensor_method
 from .accumulate import ADD, accumulate, warn_of_cycle
 from .anomaly_mode import NanWatch, report
 from .hooks import as_tensors, run_post_hooks, run_pre_hooks, run_tensor_hooks
+from .sparse_gradients import added, as_roots, as_sparse, content, is_sparse, passed_on
 from .task import Task, running
 from .vmap import over_vectors
 
@@ -80,7 +81,7 @@ def backward_of(tensors: Any, grad_tensors: Any = None, retain_graph: bool | Non
         grad_tensors = grad_variables
     targets = None if inputs is None else _inputs(inputs, "backward")
     roots = _as_tuple(tensors)
-    edges = _roots(roots, _gradients(grad_tensors, len(roots)), create_graph)
+    edges = _roots(*as_roots(roots, _gradients(grad_tensors, len(roots))), create_graph)
     run_backward(edges, keep=create_graph if retain_graph is None else retain_graph, create_graph=create_graph, inputs=targets, accumulates=True)
 
 
@@ -112,7 +113,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
             stacklevel=2,
         )
     keep = create_graph if retain_graph is None else retain_graph
-    given = _gradients(grad_outputs, len(roots))
+    roots, given = as_roots(roots, _gradients(grad_outputs, len(roots)))
     if is_grads_batched:
         found = _batched(roots, targets, given, keep, create_graph, allow_unused)
     else:
@@ -123,6 +124,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
         if any(g is None and isinstance(x, GradientEdge) for g, x in zip(found, targets, strict=True)):
             raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
         found = tuple([lookup("zeros_like")(x, requires_grad=create_graph) if g is None else g for g, x in zip(found, targets, strict=True)])
+    found = as_sparse(targets, found)
     return dict(zip(inputs, found, strict=True)) if type(inputs) is dict else found
 
 
@@ -417,11 +419,13 @@ class Pass:
 
     def sum(self, a: Any, b: Any) -> Any:
         """The sum of two gradients."""
+        if is_sparse(a, b):
+            return added(a, b, self.create_graph)
         return a + b if self.create_graph else record(ADD, (a, b))[0]
 
     def cast(self, gradient: Any, dtype: Any) -> Any:
         """A gradient (or None) in another dtype."""
-        if gradient is None or self.create_graph:
+        if gradient is None or self.create_graph or is_sparse(gradient):
             return gradient if gradient is None else gradient.to(dtype)
         return gradient if gradient.aval.dtype is dtype else record(cast_instruction(dtype), (gradient,))[0]
 
@@ -482,8 +486,8 @@ class Pass:
             self.settle()
             tensors = as_tensors(grads)
             running.tasks[-1].grads = tensors
-            results = node.run(tensors, self.create_graph, self.keep)
-            return results if self.create_graph else [None if r is None else r._content() for r in results]
+            results = passed_on(node.run(tensors, self.create_graph, self.keep), node.edges)
+            return results if self.create_graph else [None if r is None else content(r) for r in results]
         if all(g is None for g in grads):
             return [None] * len(node.edges)
         return _run_rule(node, grads, self.keep, self.create_graph)

@@ -11,6 +11,7 @@ from ..core.handle import RemovableHandle, register
 from ..core.promotion import scalar_type_name
 from ..tensors.tape import AccumulateGrad, Node
 from ..tensors.tensor import Tensor, make_tensor, tensor_method, tensor_property
+from .sparse_gradients import content
 
 __all__ = ["as_tensors", "as_values", "run_post_hooks", "run_pre_hooks", "run_tensor_hooks"]
 
@@ -85,7 +86,7 @@ def as_tensors(gradients: Sequence[Any]) -> list[Tensor | None]:
 
 def as_values(before: Sequence[Any], after: Sequence[Tensor | None]) -> list[Any]:
     """What hooks left of the gradients, as tensors where they were tensors ``before`` and as values elsewhere."""
-    return [a if a is None or isinstance(b, Tensor) else a._content() for b, a in zip(before, after, strict=True)]
+    return [a if a is None or isinstance(b, Tensor) else content(a) for b, a in zip(before, after, strict=True)]
 
 
 def run_tensor_hooks(node: Node, gradients: list[Any], create_graph: bool) -> list[Any]:
@@ -139,7 +140,7 @@ def run_post_hooks(node: Node, results: Sequence[Any], gradients: Sequence[Any],
 
 
 def _unwrapped(tensors: Sequence[Tensor | None], create_graph: bool) -> list[Any]:
-    return list(tensors) if create_graph else [None if t is None else t._content() for t in tensors]
+    return list(tensors) if create_graph else [None if t is None else content(t) for t in tensors]
 
 
 def _replaced(answer: Any, tensors: list[Tensor | None], hook: Callable) -> list[Tensor | None]:

@@ -77,5 +77,5 @@ class Known:
         self.storage: Storage | None = tensor._storage
         self.content: Value | None = getattr(tensor, "_value", None)
         self.version = 0 if self.storage is None else self.storage.version
-        self.tracked = 0 if self.storage is None else self.storage.tracked
+        self.tracked = 0 if self.storage is None else self.storage.changes.tracked
         self.where_on_tape = tensor._edge

@@ -107,7 +107,7 @@ class Replay:
         if value.trace is not None:
             raise Unreplayable("a tensor of another thread is used")
         origin = value.origin
-        if origin is not None and any(origin[0] is known.storage for known in self._known):
+        if origin is not None and any(known.storage is not None and origin[0] is known.storage.changes for known in self._known):
             raise Unreplayable("a tensor is used at an earlier version")
         return "constant", value
 
@@ -143,7 +143,7 @@ class Replay:
         if not changed:
             return [(known.number, None, 0, 0, edge)]
         assert storage is not None
-        return [(known.number, self._reference(storage.value), storage.version - known.version, storage.tracked - known.tracked, edge)]
+        return [(known.number, self._reference(storage.value), storage.version - known.version, storage.changes.tracked - known.tracked, edge)]
 
     def _gradient_plan(self, known: Known) -> list[tuple]:
         after = gradient_of(known.tensor)
@@ -358,9 +358,10 @@ class Replay:
                 storage.replace(value)
             else:
                 storage.version += versions
-                tracked = storage.tracked = storage.tracked + tracked
+                changes = storage.changes
+                changes.tracked += tracked
                 storage.value = value
-                value.origin = (storage, tracked)
+                value.origin = (changes, changes.tracked)
         made = _Made(self, known, [results[k] for k in self._order], drawn)
         del results
         for number, reference, versions, tracked, edge in self.memory_plans:
@@ -372,9 +373,10 @@ class Replay:
                     storage.replace(value)
                 else:
                     storage.version += versions
-                    tracked = storage.tracked = storage.tracked + tracked
+                    changes = storage.changes
+                    changes.tracked += tracked
                     storage.value = value
-                    value.origin = (storage, tracked)
+                    value.origin = (changes, changes.tracked)
             if edge is not MISSING:
                 tensor._edge = made.edge(edge, tensor)
         for number, plan in self.gradient_plans:
@@ -498,15 +500,8 @@ def _refuse_leaks(trace: Any, needed: dict[int, int]) -> None:
 def _leaked(trace: Any, needed: dict[int, int]) -> bool:
     values = trace.values
     counts = list(map(sys.getrefcount, values))
-    for slot, count in enumerate(counts):
-        if count > recorder._DEAD_RESULT and slot not in needed and values[slot].trace is trace:
-            origin = values[slot].origin
-            if origin is None or count > recorder._DEAD_RESULT + 1 or sys.getrefcount(origin[0]) > _ONLY_ITS_VALUE:
-                return True  # otherwise only a storage holds it that nobody holds
-    return False
+    return any(count > recorder._DEAD_RESULT and slot not in needed and values[slot].trace is trace for slot, count in enumerate(counts))
 
 
-#: ``sys.getrefcount`` of a storage that one tensor has, and a local name; its value's ``origin`` refers to it, too.
-_OF_ONE_TENSOR = 4
-#: ``sys.getrefcount`` of a storage that only its own value's ``origin`` refers to.
-_ONLY_ITS_VALUE = 2
+#: ``sys.getrefcount`` of a storage that one tensor has, and a local name.
+_OF_ONE_TENSOR = 3

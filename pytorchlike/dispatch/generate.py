@@ -105,9 +105,10 @@ _INPLACE_BLOCK = """\
 {indent}if found is not None:
 {recorded}
 {indent}    storage.version += 1
-{indent}    storage.tracked += 1
+{indent}    changes = storage.changes
+{indent}    changes.tracked += 1
 {indent}    storage.value = value
-{indent}    value.origin = (storage, storage.tracked)
+{indent}    value.origin = (changes, changes.tracked)
 {indent}    return self
 """
 

@@ -85,7 +85,7 @@ class Value:
         trace: the trace whose flush computes it, or None.
         slot: its number in that trace; never changes while it is pending.
         array: ``jax.Array`` (or a numpy array not yet sent to the device).
-        origin: ``(storage, tracked version)`` or None.
+        origin: ``(a storage's changes, how many there were)`` or None.
     """
 
     __slots__ = ("aval", "trace", "slot", "array", "origin", "__weakref__")

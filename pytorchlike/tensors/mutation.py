@@ -129,14 +129,14 @@ def write_into(tensor: Tensor, value: Value, edge: Edge | None = None) -> None:
         new_base = views.write(old, base, at, value)
     storage.replace(new_base, tracked=tracked)
     if at is not base:
-        value.origin = (storage, storage.tracked)
+        value.origin = (storage.changes, storage.changes.tracked)
     if not thread.state.grad_enabled:
         return
     if base_tensor is None:
         if edge is not None:
             move_retained(tensor._edge, edge)
             tensor._edge = edge
-            storage.written_by = (edge[0].name(), edge[1])
+            storage.changes.written_by = (edge[0].name(), edge[1], old.aval.size)
     elif edge is not None or base_tensor._edge is not None:
         needed = (base_tensor._edge is not None, edge is not None)
         if base_tensor._geometry is base:
@@ -146,6 +146,6 @@ def write_into(tensor: Tensor, value: Value, edge: Edge | None = None) -> None:
         before, now = base_tensor._edge, (connect(backward, (base_tensor._edge, edge), (old, value), (new_base,)), 0)
         move_retained(before, now)
         base_tensor._edge = now
-        storage.written_by = (now[0].name(), 0)
+        storage.changes.written_by = (now[0].name(), 0, old.aval.size)
         if tensor.retains_grad:
             tensor._current_edge()  # what is retained is the gradient of the new content

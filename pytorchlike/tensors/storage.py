@@ -12,10 +12,28 @@ from ..graph.value import Value, constant
 from .geometry import Geometry, geometry
 from .layout import is_non_overlapping_and_dense
 
-__all__ = ["HostMemory", "Storage"]
+__all__ = ["Changes", "HostMemory", "Storage"]
 
 _ALIGNMENT = 64
 _next_address = itertools.count(1)
+
+
+class Changes:
+    """Counts the changes of a storage that the tape must know of (not those through ``Tensor.data``).
+
+    Values that were the storage's content refer to it, and not to the storage, which refers to its value: there is no cycle, so that what
+    nobody can see any more is freed, and is no result of the program.
+
+    Attributes:
+        tracked: how many there were.
+        written_by: (name of a node, number of its result, size of what it wrote into): the last one on the tape, for messages.
+    """
+
+    __slots__ = ("tracked", "written_by")
+
+    def __init__(self) -> None:
+        self.tracked = 0
+        self.written_by: tuple[str, int, tuple[int, ...]] | None = None
 
 
 class Storage:
@@ -27,12 +45,11 @@ class Storage:
         value: the content, of the base tensor's shape.
         base: how that shape lies in memory (dense, offset 0).
         version: counts every change; a view's value read earlier is void when it moves on.
-        tracked: counts the changes that the tape must know of (not those through ``Tensor.data``).
+        changes: counts those that the tape must know of; see `Changes`.
         host: the numpy memory that is the truth while somebody outside looks at it; see `HostMemory`.
-        written_by: (name of a node, number of its result): what wrote into it last on the tape, for messages.
     """
 
-    __slots__ = ("value", "base", "version", "tracked", "host", "written_by", "_address", "__weakref__")
+    __slots__ = ("value", "base", "version", "changes", "host", "_address", "__weakref__")
 
     def __init__(self, value: Value) -> None:
         aval = value.aval
@@ -40,11 +57,10 @@ class Storage:
         self.base = geometry(aval.size, aval.stride)
         assert is_non_overlapping_and_dense(aval.size, aval.stride) or aval.numel == 0, "a storage's base is dense"
         self.version = 0
-        self.tracked = 0
+        self.changes = changes = Changes()
         self.host: HostMemory | None = None
-        self.written_by: tuple[str, int] | None = None
         self._address = 0
-        value.origin = (self, 0)
+        value.origin = (changes, 0)
 
     @property
     def address(self) -> int:
@@ -61,10 +77,11 @@ class Storage:
     def replace(self, value: Value, *, tracked: bool = True) -> None:
         """Give the storage new content."""
         self.version += 1
+        changes = self.changes
         if tracked:
-            self.tracked += 1
+            changes.tracked += 1
         self.value = value
-        value.origin = (self, self.tracked)
+        value.origin = (changes, changes.tracked)
         host = self.host
         if host is not None:
             if host.is_shared() and host.memory.flags.writeable:
@@ -82,7 +99,7 @@ class Storage:
             array = host.read()
             self.version += 1
             self.value = constant(array.reshape(self.base.size) if self.base.is_contiguous else _logical(array, self.base), self.value.aval)
-            self.value.origin = (self, self.tracked)
+            self.value.origin = (self.changes, self.changes.tracked)
 
 
 def _logical(memory: np.ndarray, base: Geometry) -> np.ndarray:

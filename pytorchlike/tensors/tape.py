@@ -21,7 +21,7 @@ from ..graph.value import Aval, Value
 from . import inference
 
 __all__ = [
-    "FREED", "AccumulateGrad", "Backward", "CustomNode", "Edge", "GradientEdge", "InputMetadata", "Node", "NodeHooks", "PackedValue", "accumulator",
+    "FREED", "LEAF", "AccumulateGrad", "Backward", "CustomNode", "Edge", "GradientEdge", "InputMetadata", "Node", "NodeHooks", "PackedValue", "accumulator",
     "announce", "check_current", "connect", "move_retained", "next_number", "observe_new_nodes", "short_name", "unpack_saved", "unpack_value",
 ]  # fmt: skip
 
@@ -48,14 +48,14 @@ class Backward:
         inputs, outputs: avals of the instruction's inputs and outputs.
         build: function of the output gradients that are there (a tuple of bools) -> instruction over (saved inputs, saved outputs,
             gradients that are there, the instruction's floats and ints) that returns the needed gradients in order.
-        single: the instruction of an operator with one result, once it was asked for.
+        is_single: the operator has one result; ``single`` is the instruction for its gradient, once it was asked for.
         described: for the derivative of an operator's call: (the call's instruction, the names that its rules ask for).
         pattern: where torch counts other edges than there are inputs: for each of its edges the input, or None; see `Node.spread`.
     """
 
     __slots__ = (
         "name", "node_class", "saved_inputs", "saved_outputs", "needed", "needed_positions", "inputs", "outputs", "build", "instructions", "pick",
-        "single", "described", "pattern",
+        "is_single", "single", "described", "pattern",
     )  # fmt: skip
 
     def __init__(self, name: str, saved_inputs: Sequence[int], saved_outputs: Sequence[int], needed: Sequence[bool],
@@ -71,6 +71,7 @@ class Backward:
         self.build = build
         self.instructions: dict[tuple[bool, ...], Instruction] = {}
         self.pick = _picker(self.saved_inputs, self.saved_outputs)
+        self.is_single = len(outputs) == 1
         self.single: Instruction | None = None
         self.described: tuple[Any, frozenset[str]] | None = None
         self.pattern: tuple[int | None, ...] | None = None
@@ -298,6 +299,15 @@ def connect(backward: Backward, edges: tuple[Edge | None, ...], inputs: Sequence
     return node
 
 
+def _no_rule(present: tuple[bool, ...]) -> Instruction:
+    raise NotImplementedError("a leaf has no derivative")
+
+
+#: What stands for the derivative at a leaf: a gradient arrives, and nothing is computed.
+LEAF = Backward("AccumulateGrad", (), (), (), (), (), _no_rule)
+LEAF.is_single = True
+
+
 class AccumulateGrad(Node):
     """Where a leaf's gradient arrives; adds it to ``leaf.grad``.
 
@@ -308,7 +318,8 @@ class AccumulateGrad(Node):
     """
 
     __slots__ = ("grad_dtype", "leaf", "post_accumulate")
-    backward = pattern = None  # type: ignore[assignment]
+    backward = LEAF  # type: ignore[assignment]
+    pattern = None
     is_leaf = True
 
     def __init__(self, leaf: Any) -> None:
@@ -428,12 +439,12 @@ def check_current(value: Value, edge: Edge | None, owner: Node | None = None) ->
     """
     if value.origin is None or value.origin[0].tracked == value.origin[1]:
         return
-    storage, version = value.origin
-    device = storage.value.aval.device.type
+    changes, version = value.origin
+    device = value.aval.device.type
     kind = f"torch.{'' if device == 'cpu' else device + '.'}{_tensor_type(value.aval)}"
     raise RuntimeError(
         f"one of the variables needed for gradient computation has been modified by an inplace operation: [{kind} {list(value.aval.size)}]"
-        f"{_which_output(value, edge, owner)} is at version {storage.tracked}; expected version {version} instead. Hint: "
+        f"{_which_output(value, edge, owner)} is at version {changes.tracked}; expected version {version} instead. Hint: "
         f"{_SHOWN_ABOVE if thread.state.anomaly else _SWITCH_ON}"
     )
 
@@ -444,10 +455,12 @@ def _which_output(value: Value, edge: Edge | None, owner: Node | None) -> str:
     if edge is None or isinstance(edge[0], AccumulateGrad):
         return ","
     assert value.origin is not None
-    storage, _ = value.origin
+    changes, _ = value.origin
     name, number = edge[0].name(), edge[1]
-    if edge[0] is not owner and storage.written_by is not None:
-        name, number = storage.written_by if value.aval.size == storage.value.aval.size else ("AsStridedBackward0", 0)
+    if edge[0] is not owner and changes.written_by is not None:
+        name, number, size = changes.written_by
+        if value.aval.size != size:
+            name, number = "AsStridedBackward0", 0
     return f", which is output {number} of {short_name(name)},"
 
 

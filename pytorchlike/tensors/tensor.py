@@ -124,7 +124,7 @@ class Tensor(metaclass=TensorType):
             self._value = storage.value
         else:
             self._value = views.read(storage.value, storage.base, at)
-            self._value.origin = (storage, storage.tracked)
+            self._value.origin = (storage.changes, storage.changes.tracked)
         self._seen = storage.version if not self._flags & STALE_VIEW else -1 - storage.version
 
     def _read_shared(self, storage: Storage) -> Value:
@@ -133,7 +133,7 @@ class Tensor(metaclass=TensorType):
         at, aval = self._geometry, storage.value.aval
         assert storage.host is not None
         value = self._value = constant(storage.host.read_window(at), aval_of(tuple(at.size), self.dtype, aval.device, at.stride))
-        value.origin = (storage, storage.tracked)
+        value.origin = (storage.changes, storage.changes.tracked)
         self._seen = -1 - storage.version
         return value
 
@@ -314,7 +314,7 @@ class Tensor(metaclass=TensorType):
                         edge = view_edge(self._base_tensor, self._geometry)
                         move_retained(self._edge, edge)
                         self._edge = edge
-                    elif flags >> VERSION_SHIFT != storage.tracked:
+                    elif flags >> VERSION_SHIFT != storage.changes.tracked:
                         self._flags = flags | STALE_VIEW
             if self._flags & STALE_VIEW and thread.state.grad_enabled:
                 raise RuntimeError(refusal(self._flags, self._edge, is_base=True))
@@ -385,7 +385,7 @@ class Tensor(metaclass=TensorType):
     def _version(self) -> int:
         if self.is_inference():
             raise RuntimeError(inference.NO_VERSION)
-        return 0 if self._storage is None else self._storage.tracked
+        return 0 if self._storage is None else self._storage.changes.tracked
 
     @property
     def _base(self) -> Tensor | None:
@@ -532,7 +532,7 @@ def make_view(tensor: Tensor, at: Geometry, edge: Edge | None, flags: int = 0) -
     if tensor._flags & INFERENCE:
         made._flags = INFERENCE  # the tape has no part in it
     else:
-        made._flags = flags if not flags else flags | storage.tracked << VERSION_SHIFT
+        made._flags = flags if not flags else flags | storage.changes.tracked << VERSION_SHIFT
     return made
 
 

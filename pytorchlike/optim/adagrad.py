@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..tensors.tensor import Tensor
+from ._sparse import adagrad_at
 from .adam import decayed
 from .optimizer import Check, RuleOptimizer
 
@@ -39,6 +40,12 @@ class Adagrad(RuleOptimizer):
         for group in self.param_groups:
             for p in group["params"]:
                 self._init_state(p, group, self.switches(group))
+
+    def _apply_sparse(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
+        if group["weight_decay"]:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        state, sign = self.state[param], -1.0 if group["maximize"] else 1.0
+        adagrad_at(param, state["sum"], state["step"], grad, float(group["lr"]), float(group["lr_decay"]), float(group["eps"]), sign)
 
     def share_memory(self) -> None:
         """Accepted; states are not shared between processes."""

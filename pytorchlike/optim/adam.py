@@ -46,6 +46,9 @@ class Adam(RuleOptimizer):
     def state_keys(cls, on: Mapping[str, Any]) -> tuple[str, ...]:
         return tuple(cls.STATE) if on["amsgrad"] else ("step", "exp_avg", "exp_avg_sq")
 
+    def _apply_sparse(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
+        raise RuntimeError("Adam does not support sparse gradients, please consider SparseAdam instead")
+
     @staticmethod
     def rule(t: Any, h: Any, on: Mapping[str, Any]) -> Any:
         return decayed(t, h, on, t.scale_by_adam(h, on["amsgrad"]))

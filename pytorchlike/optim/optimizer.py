@@ -512,6 +512,9 @@ class RuleOptimizer(Optimizer):
             if p.grad is not None:
                 if group.get("differentiable") and p.grad.requires_grad:
                     raise NotImplementedError(f"{type(self).__name__}(differentiable=True): steps are not recorded on the tape")
+                if p.grad.is_sparse:
+                    self._apply_sparse(p, p.grad, group)
+                    continue
                 own = self._init_state(p, group, on)
                 by_kind.setdefault((p.device, *own.items()) if own else (p.device,), []).append(p)
         numbers = self.numbers(group)
@@ -529,6 +532,14 @@ class RuleOptimizer(Optimizer):
             results = record(instruction, tuple([a._content() for a in arguments]), tuple(floats.values()))
             for target, value in zip(targets, results, strict=True):
                 write_into(target, value)
+
+    def _apply_sparse(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
+        """Update a parameter that has a sparse gradient.
+
+        Raises:
+            RuntimeError: the optimizer knows dense ones only; torch's text.
+        """
+        raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
 
     def _init_state(self, param: Tensor, group: dict[str, Any], on: Mapping[str, Any]) -> dict[str, Hashable]:
         """Give a parameter its first state, if it has none; returns switches that hold for this step alone."""

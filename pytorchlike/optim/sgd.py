@@ -6,6 +6,7 @@ from collections.abc import Hashable, Mapping
 from typing import Any
 
 from ..tensors.tensor import Tensor
+from ._sparse import add_at
 from .optimizer import Check, RuleOptimizer
 
 __all__ = ["SGD"]
@@ -33,6 +34,13 @@ class SGD(RuleOptimizer):
                 check(defaults[check.name])
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         super().__init__(params, defaults)
+
+    def _apply_sparse(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
+        if group["weight_decay"]:
+            raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
+        if group["momentum"]:
+            raise RuntimeError("SGD: momentum is not supported with sparse gradients")
+        add_at(param, grad, float(group["lr"]) * (1.0 if group["maximize"] else -1.0))
 
     @classmethod
     def state_keys(cls, on: Mapping[str, Any]) -> tuple[str, ...]:

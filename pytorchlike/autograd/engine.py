@@ -21,7 +21,7 @@ from ..dispatch.call import apply, cast_instruction
 from ..dispatch.registry import lookup
 from ..graph.recorder import record
 from ..graph.value import Aval, Value, constant
-from ..tensors.tape import FREED, AccumulateGrad, CustomNode, Edge, GradientEdge, Node, unpack_saved
+from ..tensors.tape import FREED, LEAF, AccumulateGrad, CustomNode, Edge, GradientEdge, Node, unpack_saved
 from ..tensors.tensor import Tensor, make_tensor, tensor_method
 from .accumulate import ADD, accumulate, warn_of_cycle
 from .anomaly_mode import NanWatch, report
@@ -338,7 +338,8 @@ class Pass:
 
     Attributes:
         captured: (node, number of its result) -> gradient, a tensor.
-        arrived: node -> the gradients that have arrived for its results so far: tensors with ``create_graph``, else values.
+        arrived: node -> what has arrived so far: a gradient for a node with one result, else a list of them; tensors with ``create_graph``, else
+            values.
         watch: looks for NaN, in anomaly mode.
     """
 
@@ -351,20 +352,19 @@ class Pass:
         self.keep = keep
         self.create_graph = create_graph
         self.captured: dict[Edge, Tensor] = {}
-        self.arrived: dict[Node, list[Any]] = {}
+        self.arrived: dict[Node, Any] = {}
         self.watch = NanWatch() if thread.state.anomaly else None
 
     def all(self, roots: list[tuple[Edge, Any]]) -> None:
         """Run the nodes, the newest first, and each leaf as soon as all its gradients are there."""
-        keep, arrived = self.keep, self.arrived
+        arrived, deliver, keep = self.arrived, self.deliver, self.keep
         is_plain = not self.wanted and not self.create_graph and self.watch is None
-        for edge, gradient in roots:
-            self.deliver((edge,), (gradient,))
+        deliver([edge for edge, _ in roots], [gradient for _, gradient in roots])
         for node in sorted(self.nodes, key=_NUMBER, reverse=True):
             grads = arrived.pop(node, None)
             backward = node.backward
             if grads is None or backward is None or node.hooks is not None or not is_plain:
-                results = self.run_node(node, grads)
+                results = self.run_node(node, [grads] if grads is not None and backward is not None and backward.is_single else grads)
                 if results is None:
                     continue
             else:  # what `_run_rule` does, written out for most nodes
@@ -374,48 +374,54 @@ class Pass:
                 for value in saved:
                     origin = value.origin
                     if origin is not None and origin[0].tracked != origin[1]:
-                        self.enter(node, grads)
-                        saved = _unpacked(node)
+                        saved, grads = self.unpacked(node, grads)
                         break
-                if len(grads) == 1:
+                if backward.is_single:
                     instruction = backward.single or backward.instruction((True,))
+                    arguments = (*saved, grads)
                 else:
                     instruction = backward.instruction(tuple([g is not None for g in grads]))
-                    grads = [g for g in grads if g is not None]
-                scalars = node.scalars
-                if scalars is None:
-                    results = record(instruction, (*saved, *grads))
-                else:
-                    results = record(instruction, (*saved, *grads), *scalars)
+                    arguments = (*saved, *[g for g in grads if g is not None])
+                results = record(instruction, arguments) if node.scalars is None else record(instruction, arguments, *node.scalars)
                 if saved and not keep:
                     node.saved = None
                 if len(results) != len(node.edges):
                     results = _at_edges(node, results)
-            self.deliver(node.edges, results)
+            deliver(node.edges, results)
         if self.watch is not None:
             self.watch.settle()
 
+    def unpacked(self, node: Node, grads: Any) -> tuple[tuple[Value, ...], Any]:
+        """The saved values where hooks may have packed them, and the gradients, which the hooks may have replaced."""
+        slots = [grads] if node.backward.is_single else grads
+        self.enter(node, slots)
+        return _unpacked(node), slots[0] if node.backward.is_single else slots
+
     def deliver(self, edges: Sequence[Edge | None], gradients: Sequence[Any]) -> None:
-        """Add gradients (None: it is zero) to what has arrived where the edges lead."""
+        """Add gradients (None: it is zero) to what has arrived where the edges lead; run the leaves whose last one this was."""
         nodes, arrived, awaited = self.nodes, self.arrived, self.awaited
         for edge, gradient in zip(edges, gradients):
             if edge is None:
                 continue
-            node, number = edge
-            if gradient is not None:
+            node = edge[0]
+            backward = node.backward
+            if backward is not None and backward.is_single:
+                if gradient is not None:
+                    earlier = arrived.get(node)
+                    if earlier is not None:
+                        arrived[node] = self.sum(earlier, gradient)
+                    elif node in nodes or node in awaited:
+                        arrived[node] = gradient
+                if backward is LEAF and node in awaited:
+                    awaited[node] -= 1
+                    if not awaited[node]:
+                        self.run_leaf(node, [arrived.pop(node, None)])  # type: ignore[arg-type]
+            elif gradient is not None and node in nodes:
                 slots = arrived.get(node)
-                if slots is not None:
-                    earlier = slots[number]
-                    slots[number] = gradient if earlier is None else self.sum(earlier, gradient)
-                elif node in nodes:
+                if slots is None:
                     slots = arrived[node] = [None] * node.output_count()
-                    slots[number] = gradient
-                elif node in awaited:
-                    arrived[node] = [gradient]
-            if type(node) is AccumulateGrad and node in awaited:
-                awaited[node] -= 1
-                if not awaited[node]:
-                    self.run_leaf(node, arrived.pop(node) if node in arrived else [None])
+                earlier = slots[edge[1]]
+                slots[edge[1]] = gradient if earlier is None else self.sum(earlier, gradient)
 
     def sum(self, a: Any, b: Any) -> Any:
         """The sum of two gradients."""

@@ -21,7 +21,7 @@ from .data_checks import raise_failed_now
 from .instruction import Instruction
 from .lower import Program, compile_program, donated
 from .trie import State
-from .value import Value, new_value
+from .value import Aval, Value, new_value
 
 __all__ = ["Trace", "flush", "flush_all", "materialise", "raise_data_errors", "record", "run_alone", "step_boundary", "synchronise"]
 
@@ -109,8 +109,8 @@ def record(instruction: Instruction, arguments: tuple[Value, ...], floats: tuple
     found = None
     while found is None:
         trace = state.trace
-        slots = tuple([a.slot if a.trace is trace else trace.slot_of(a) for a in arguments])
-        found = trace.position.next.get((instruction, *slots)) or trace.extend(instruction, slots)
+        key = (instruction, *[a.slot if a.trace is trace else trace.slot_of(a) for a in arguments])
+        found = trace.position.next.get(key) or trace.extend(instruction, key[1:])
     if instruction.data_checks:
         raise_failed_now(instruction.host_checks(tuple([a.aval for a in arguments])), arguments, floats, ints)
         trace.sites[found.slot] = provenance.user_line()
@@ -119,20 +119,34 @@ def record(instruction: Instruction, arguments: tuple[Value, ...], floats: tuple
         trace.floats.extend(floats)
     if ints:
         trace.ints.extend(ints)
-    results = []
-    slot = found.slot
-    for aval in found.inference.outputs:  # type: ignore[union-attr]
+    outputs = found.inference.outputs  # type: ignore[union-attr]
+    if len(outputs) == 1:
         value: Value = new_value(state.value_class)
-        value.aval = aval
+        value.aval = found.aval  # type: ignore[assignment]
         value.trace = trace
-        value.slot = slot
+        value.slot = found.slot
         value.array = value.origin = None
         trace.values.append(value)
-        results.append(value)
-        slot += 1
+        results: tuple[Value, ...] = (value,)
+    else:
+        results = _several(outputs, found.slot, trace, state)
     if instruction.at_once:
         flush(trace, "a check of the data")
         raise_data_errors()
+    return results
+
+
+def _several(avals: tuple[Aval, ...], slot: int, trace: Trace, state: ThreadState) -> tuple[Value, ...]:
+    """The results of an instruction that has not exactly one."""
+    results = []
+    for position, aval in enumerate(avals, slot):
+        value: Value = new_value(state.value_class)
+        value.aval = aval
+        value.trace = trace
+        value.slot = position
+        value.array = value.origin = None
+        trace.values.append(value)
+        results.append(value)
     return tuple(results)
 
 

@@ -6,7 +6,7 @@ neighbouring points are computed by one ``jax.jit`` function for the whole batch
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -26,17 +26,30 @@ _EPS = 1e-6
 
 
 class Differentiated:
-    """A sample in double precision and what the four ways said of it.
+    """A function and its tensors in double precision, and what the four ways say of its gradients.
 
     Attributes:
-        nodes: names of the tape's nodes behind the results.
+        operators: the declared operators whose nodes stand on the tape behind the results.
         gradients: way ("tape", "rules", "jax") -> a gradient for each leaf, or the error.
         slope: the derivative along a random direction by finite differences; ``direction`` is a part for each leaf.
     """
 
-    def __init__(self, sample: Sample, dtype: str) -> None:
+    def __init__(self, function: Callable, leaves: list[Any]) -> None:
+        self.function = function
+        self.leaves = leaves
+        self.positions = range(len(leaves))
+        results = [r for r in as_tuple(function(*leaves)) if is_float(r)]
+        self.weights = weights_for(results)
+        self.operators = set(_operators(results))
+        self.gradients: dict[str, Outcome] = {"tape": _attempt(by_tape, function, leaves, self.positions, self.weights)}
+        random = np.random.default_rng(7)
+        self.direction = [_random_like(leaf, random) for leaf in leaves]
+        self.slope = np.nan
+
+    @classmethod
+    def of_sample(cls, sample: Sample, dtype: str) -> Differentiated:
+        """The sample's function of those of its tensors that take a gradient; the others are copied for each call, which may write to them."""
         built = oracle.Built(ours, sample, oracle.WIDE.get(dtype, dtype), True)
-        self.leaves = built.leaves
         path, args, kwargs = sample.path, built.args, built.kwargs
         places = {id(leaf): k for k, leaf in enumerate(built.leaves)}
 
@@ -46,21 +59,13 @@ class Differentiated:
                     return type(x)(filled(y) for y in x)
                 if id(x) in places:
                     return leaves[places[id(x)]]
-                return to_tensor(elements(x), x) if isinstance(x, ours.Tensor) else x  # the function may write to it
+                return to_tensor(elements(x), x) if isinstance(x, ours.Tensor) else x
 
             ours.manual_seed(0)
             results = oracle.find(ours, path)(*filled(args), **{k: filled(v) for k, v in kwargs.items()})
             return tuple(oracle.flatten(results))
 
-        self.function = function
-        self.positions = range(len(self.leaves))
-        results = [r for r in as_tuple(function(*self.leaves)) if is_float(r)]
-        self.weights = weights_for(results)
-        self.nodes = set(_node_names(results))
-        self.gradients: dict[str, Outcome] = {"tape": _attempt(by_tape, function, self.leaves, self.positions, self.weights)}
-        random = np.random.default_rng(7)
-        self.direction = [_random_like(leaf, random) for leaf in self.leaves]
-        self.slope = np.nan
+        return cls(function, built.leaves)
 
     def on_arrays(self, values: list) -> dict[str, Any]:
         """What is computed inside of the batch's ``jax.jit``; errors of tracing are kept."""
@@ -81,17 +86,10 @@ class Differentiated:
         return float(sum(np.real(np.sum(np.conj(g) * d)) for g, d in zip(self.gradients[way].get(), self.direction, strict=True)))
 
 
-def differentiate(samples: Iterable[tuple[Any, Sample, str]]) -> dict[Any, Differentiated]:
-    """Differentiate samples (key, sample, dtype); those without a leaf or a result on the tape are left out."""
-    found: dict[Any, Differentiated] = {}
-    for key, sample, dtype in samples:
-        one = Differentiated(sample, dtype)
-        if one.leaves and one.nodes:
-            found[key] = one
-    entries = list(found.values())
+def finish(entries: list[Differentiated]) -> None:
+    """Compute everything, `CHUNK` functions in one program."""
     for start in range(0, len(entries), CHUNK):
         _finish(entries[start : start + CHUNK])
-    return found
 
 
 def _finish(entries: list[Differentiated]) -> None:
@@ -115,14 +113,17 @@ def _attempt(job: Callable, *arguments: Any) -> Outcome:
         return Outcome(error=error.with_traceback(None))
 
 
-def _node_names(results: list) -> Iterator[str]:
-    pending, seen = [r.grad_fn for r in results if r.requires_grad and r.grad_fn is not None], set()
+def _operators(results: list) -> Iterator[str]:
+    pending, seen = [r.grad_fn for r in results if r.requires_grad], set()
     while pending:
         node = pending.pop()
-        if id(node) not in seen:
-            seen.add(id(node))
-            yield node.name()
-            pending += [following for following, _ in node.next_functions if following is not None]
+        if node is None or id(node) in seen:
+            continue
+        seen.add(id(node))
+        described = getattr(getattr(node, "backward", None), "described", None)
+        if described is not None:
+            yield described[0].operator.qualified_name
+        pending += [following for following, _ in node.next_functions]
 
 
 def _random_like(leaf: Any, random: np.random.Generator) -> np.ndarray:

@@ -8,16 +8,14 @@ from .dispatch.batching import is_inside_batch as _is_inside_batch
 from .dispatch.overrides import DisableTorchFunction, DisableTorchFunctionSubclass
 from .dispatch.overrides import _disabled_torch_dispatch as _disabled_torch_dispatch_impl
 from .dispatch.overrides import _disabled_torch_function as _disabled_torch_function_impl
+from .futures import Future
+from .jit._state import get_tracing_state as _get_tracing_state
 from .tensors.tensor import Tensor as TensorBase
 
 __all__ = [
-    "DisableTorchFunction", "DisableTorchFunctionSubclass", "TensorBase", "_LinAlgError", "_are_functorch_transforms_active",
+    "DisableTorchFunction", "DisableTorchFunctionSubclass", "Future", "TensorBase", "_LinAlgError", "_are_functorch_transforms_active",
     "_disabled_torch_dispatch_impl", "_disabled_torch_function_impl", "_functorch", "_get_tracing_state",
 ]  # fmt: skip
-
-
-def _get_tracing_state() -> None:
-    """The state of `torch.jit.trace`, which libraries ask for: nothing is ever traced by it here."""
 
 
 def _are_functorch_transforms_active() -> bool:

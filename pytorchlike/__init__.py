@@ -75,6 +75,9 @@ from .core.dtype import (
     int16,
     int32,
     int64,
+    qint8,
+    qint32,
+    quint8,
     uint8,
     uint16,
     uint32,
@@ -118,8 +121,9 @@ __getattr__, __dir__ = _operator_namespace(
     __name__,
     "",
     (
-        "_C", "_tensor", "_utils", "amp", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func", "hub", "linalg", "mps", "nn", "optim", "overrides",
-        "serialization", "signal", "sparse", "special", "storage", "testing", "utils", "version", "xpu",
+        "_C", "_dynamo", "_inductor", "_jit_internal", "_tensor", "_utils", "amp", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func",
+        "futures", "hub", "jit", "linalg", "mps", "multiprocessing", "nn", "optim", "overrides", "serialization", "signal", "sparse", "special", "storage", "testing",
+        "utils", "version", "xpu",
     ),
     {"compile": "compiler", "load": "serialization", "save": "serialization"},
 )  # fmt: skip

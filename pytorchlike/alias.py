@@ -103,6 +103,7 @@ def install_as_torch() -> ModuleType:
     for name, module in list(sys.modules.items()):
         if name == _OURS or name.startswith(_OURS + "."):
             sys.modules.setdefault(_TORCH + name.removeprefix(_OURS), module)
+    package.__name__ = _TORCH  # libraries look at it; imports inside the package go by __package__, pickles by the classes' __module__
     return package
 
 

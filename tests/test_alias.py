@@ -146,7 +146,7 @@ def test_module_code_folder_and_standard_input(tmp_path):
         "import sys, torch; print(__name__, __spec__.name, __package__, sys.argv[1:], torch.__name__)"
     )
     found = python("-m", "pytorchlike", "-m", "pack", "x", cwd=tmp_path)
-    assert found.stdout == "__main__ pack.__main__ pack ['x'] pytorchlike\n", found.stderr
+    assert found.stdout == "__main__ pack.__main__ pack ['x'] torch\n", found.stderr
     found = python("-m", "pytorchlike", "-c", "import sys, torch; print(sys.argv, __name__)", "y", cwd=tmp_path)
     assert found.stdout == "['-c', 'y'] __main__\n", found.stderr
     (tmp_path / "app").mkdir()
@@ -209,4 +209,4 @@ def test_worker_processes_see_the_alias(tmp_path, method):
         "    print(box.n, name)\n"
     )
     found = python("-m", "pytorchlike", "work.py", cwd=tmp_path)
-    assert found.stdout == "2 pytorchlike\n", found.stderr
+    assert found.stdout == "2 torch\n", found.stderr

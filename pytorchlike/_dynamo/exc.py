@@ -1,0 +1,24 @@
+"""``torch._dynamo.exc``: the errors of compilation."""
+
+from ..compiler.compiled import Unsupported
+
+__all__ = ["BackendCompilerFailed", "InternalTorchDynamoError", "TorchDynamoException", "TorchRuntimeError", "Unsupported", "UserError"]
+
+#: Every error of compilation.
+TorchDynamoException = Unsupported
+
+
+class InternalTorchDynamoError(Unsupported):
+    """torch's error inside its compiler; nothing raises it here."""
+
+
+class BackendCompilerFailed(Unsupported):
+    """torch's error of a backend; nothing raises it here."""
+
+
+class TorchRuntimeError(Unsupported):
+    """torch's error of an operator while it is compiled; nothing raises it here."""
+
+
+class UserError(Unsupported):
+    """A compiled or exported function was used in a way that cannot be."""

@@ -81,7 +81,12 @@ complex64 = dtype("complex64", np.complex64, COMPLEX)
 complex128 = dtype("complex128", np.complex128, COMPLEX)
 bool_ = dtype("bool", np.bool_, BOOL, is_signed=False)
 
-#: Every dtype under its torch name.
+#: The dtypes of quantized tensors (aten/quantize.py); the numpy dtype is that of their codes.
+quint8 = dtype("quint8", np.uint8, INTEGRAL, is_signed=False)
+qint8 = dtype("qint8", np.int8, INTEGRAL)
+qint32 = dtype("qint32", np.int32, INTEGRAL)
+
+#: Every dtype of plain tensors under its torch name.
 BY_NAME: dict[str, dtype] = {
     d.name: d
     for d in (

@@ -65,10 +65,32 @@ failing("batched", lambda torch, A, x, w, y: A.grad(y, [x, w], torch.eye(2), is_
 failing("batched_and_unused", lambda torch, A, x, w, y: A.grad(y, [x, leaf(torch)], torch.eye(2), is_grads_batched=True, allow_unused=True))
 failing("batched_of_another_shape", lambda torch, A, x, w, y: A.grad(y, x, torch.ones(2, 3), is_grads_batched=True))
 failing("batched_higher_orders", lambda torch, A, x, w, y: A.grad(A.grad(y * y, x, torch.eye(2), is_grads_batched=True, create_graph=True)[0].sum(), x))
+failing("batched_scalars", lambda torch, A, x, w, y: A.grad([y, y.sum()], [x], [torch.eye(2), torch.tensor([1.0, 5.0])], is_grads_batched=True))
+failing("batched_and_kept", lambda torch, A, x, w, y: [A.grad(y.exp(), x, torch.eye(2), is_grads_batched=True, retain_graph=True), A.grad(y.sum(), x)])
 failing("results_are_a_tuple", lambda torch, A, x, w, y: [type(A.grad(y.sum(), i, retain_graph=True)).__name__ for i in (x, [x], (x,))])
 failing("edges_and_zeros", lambda torch, A, x, w, y: A.grad(y.sum(), A.graph.get_gradient_edge(leaf(torch)), materialize_grads=True))
 failing("create_graph_keeps", lambda torch, A, x, w, y: [A.grad(y.sum(), x, create_graph=True)[0].requires_grad, A.grad(y.sum(), x)])
 failing("inputs_are_no_tensors", lambda torch, A, x, w, y: A.grad(y.sum(), [3]))
+
+
+@program
+def batched_through_a_function(torch):
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x * x
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2 * ctx.saved_tensors[0]
+
+    x = leaf(torch)
+    y = Square.apply(x)[:1] * 3
+    return torch.autograd.grad(y, x, torch.tensor([[1.0], [2.0], [3.0]]), is_grads_batched=True)
 
 
 @program

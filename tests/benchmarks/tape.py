@@ -20,8 +20,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 #: The most that the project asks for: times torch eager, times JAX.
 SPEED, MEMORY = 1.3, 1.15
 OPERATORS = 1000

@@ -31,6 +31,7 @@ from .sparse_tensor import (
     not_implemented,
     own,
     sparse,
+    strides_of,
     sum_duplicates,
     unravelled,
 )  # fmt: skip
@@ -170,7 +171,7 @@ def converted(tensor: SparseTensor, kind: layout_type, blocksize: Any = None) ->
     size = found._size
     batch = found.sparse_dim() - 2
     rows, columns = size[batch], size[batch + 1]
-    group = (indices[:batch] * strides(size[:batch])[:, None]).sum(0, dtype=np.int64)
+    group = (indices[:batch] * strides_of(size[:batch])[:, None]).sum(0, dtype=np.int64)
     major, minor = indices[batch], indices[batch + 1]
     high, wide = blocksize if in_blocks else (1, 1)
     if rows % high or columns % wide:
@@ -188,23 +189,16 @@ def converted(tensor: SparseTensor, kind: layout_type, blocksize: Any = None) ->
     elif len(number) > 1 and (np.diff(number) <= 0).any():
         values = values.index_select(0, index_tensor(np.argsort(number, kind="stable"), values.device))
     groups = math.prod(size[:batch])
-    counts = np.bincount(unique // inner_count, minlength=groups * outer_count).reshape(groups, outer_count)
+    counts = np.bincount(unique // max(inner_count, 1), minlength=groups * outer_count).reshape(groups, outer_count)
     each = counts.sum(1)
     if groups > 1 and (each != each[0]).any():
         raise RuntimeError("Expect the same number of specified elements per batch.")
     pointers = np.concatenate([np.zeros((groups, 1), np.int64), np.cumsum(counts, 1)], 1).reshape(*size[:batch], outer_count + 1)
-    plain = (unique % inner_count).reshape(*size[:batch], -1)
+    plain = (unique % max(inner_count, 1)).reshape(*size[:batch], -1)
     if batch:
         values = values.reshape(*plain.shape, *values.shape[1:])
     where = found.device
     return compressed(kind, index_tensor(pointers, where), index_tensor(plain, where), values, size)
-
-
-def strides(size: Any) -> np.ndarray:
-    """See `strides_of`; of batches."""
-    from .sparse_tensor import strides_of
-
-    return strides_of(size)
 
 
 def restored(found: SparseTensor, before: SparseTensor) -> SparseTensor:
@@ -487,9 +481,17 @@ for _name in ("item", "__float__", "__int__", "__bool__"):
     _number(_name)
 
 
-@sparse("isclose", "allclose")
-def _compare(input: Any, other: Any, *args: Any, **kwargs: Any) -> Any:
-    not_implemented("eq.Tensor", (input, other))
+def _comparison(name: str, told: str) -> None:
+    @sparse(name)
+    def compare(input: Any, other: Any, *args: Any, **kwargs: Any) -> Any:
+        kind = "" if told == "equal" else ".Tensor" if isinstance(other, Tensor) else ".Scalar"
+        not_implemented(told + kind, (input, other))
+
+
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    _comparison(_name, _name)
+for _name, _told in (("__eq__", "eq"), ("isclose", "eq"), ("allclose", "eq"), ("equal", "equal")):
+    _comparison(_name, _told)
 
 
 @sparse("stride")
@@ -528,16 +530,12 @@ def _text(input: SparseTensor, *, tensor_contents: Any = None) -> str:
     shown.append(f"layout={input._kind!r}")
     node = input.grad_fn
     if node is not None:
-        shown.append(f"grad_fn=<{_node_name(node)}>")
+        shown.append(f"grad_fn=<{type(node).__name__}>")
     elif input.requires_grad:
         shown.append("requires_grad=True")
     return sparse_text(arrays, shown, input._kind is sparse_coo)
 
 
-def _node_name(node: Any) -> str:
-    return type(node).__name__
-
-
-SparseTensor.__repr__ = _text  # type: ignore[method-assign]
+SparseTensor.__repr__ = _text  # type: ignore[method-assign, assignment]
 SparseTensor.__deepcopy__ = _deep_copy  # type: ignore[attr-defined]
 SparseTensor.__reduce_ex__ = _reduce  # type: ignore[method-assign, assignment]

@@ -10,11 +10,11 @@ import numpy as np
 
 from ..core.device import as_device
 from ..core.dtype import dtype as dtype_type
-from ..core.dtype import float32, int32, int64
+from ..core.dtype import int32, int64
 from ..core.layouts import layout as layout_type
 from ..core.layouts import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
 from ..core.size import Size
-from ..core.state import default_dtype, thread
+from ..core.state import default_dtype
 from ..dispatch.registry import METHOD, composite, lookup
 from ..tensors import rebuild
 from ..tensors.tensor import Tensor
@@ -80,8 +80,8 @@ def sparse_coo_tensor(indices: Any, values: Any = None, size: Any = None, *, dty
         found = coo(lookup("zeros")((len(size), 0), dtype=int64, device=where), empty, size, True)
         return _finished(found, requires_grad)
     where = _where(device, values)
-    parts, elements = _values(values, dtype, where), None
-    elements, parts = parts, _indices(indices, parts_device(parts))
+    elements = _values(values, dtype, where)
+    parts = _indices(indices, elements.device)
     if parts.ndim != 2:
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(parts.shape)}")
     if elements.ndim == 0:
@@ -98,21 +98,13 @@ def sparse_coo_tensor(indices: Any, values: Any = None, size: Any = None, *, dty
             f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, sparse_dim = {parts.shape[0]}, dense_dim = "
             f"{elements.ndim - 1}"
         )
-    for d, (wanted, found) in enumerate(zip(size[parts.shape[0] :], elements.shape[1:])):
-        if wanted != found:
-            raise RuntimeError(
-                f"values has incorrect size, expected {[elements.shape[0], *size[parts.shape[0] :]]}, got {list(elements.shape)}"
-            )
-        del d
-    made = coo(parts, elements, size, bool(is_coalesced) or False)
+    wanted = [elements.shape[0], *size[parts.shape[0] :]]
+    if list(elements.shape) != wanted:
+        raise RuntimeError(f"values has incorrect size, expected {wanted}, got {list(elements.shape)}")
+    made = coo(parts, elements, size, bool(is_coalesced))
     if _checks(check_invariants):
         _check_coo(made, is_coalesced)
     return _finished(made, requires_grad)
-
-
-def parts_device(values: Tensor) -> Any:
-    """Where indices go that belong to these values."""
-    return values.device
 
 
 def _smallest(indices: Tensor) -> list[int]:
@@ -384,4 +376,3 @@ def _rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
 
 _rebuild_sparse_tensor.__module__ = rebuild.__name__
 rebuild._rebuild_sparse_tensor = _rebuild_sparse_tensor
-_ = (float32, thread)

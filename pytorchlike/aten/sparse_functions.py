@@ -76,6 +76,6 @@ def as_sparse_gradcheck(gradcheck: Any) -> Any:
     raise NotImplementedError("torch.sparse.as_sparse_gradcheck is not supported: check the function of the values instead")
 
 
-@composite("_sparse_mm(Tensor sparse, Tensor dense) -> Tensor", aliases=("spmm", "dsmm", "saddmm"))
+@composite("_sparse_mm(Tensor sparse, Tensor dense) -> Tensor", aliases=("spmm", "dsmm"))
 def _dense_mm(sparse, dense):
     return sparse.mm(dense)

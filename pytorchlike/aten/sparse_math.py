@@ -40,21 +40,10 @@ _LINEAR = "neg negative positive conj conj_physical real imag resolve_conj resol
 
 
 def _unary(name: str, is_linear: bool) -> None:
-    declared = lookup_method(name)
-
     @sparse(name)
     def apply(input: SparseTensor, *args: Any, **kwargs: Any) -> Tensor:
         on = input if is_linear or input._kind is not sparse_coo else coalesced(input)
-        return like(on, declared(on._elements, *args, **kwargs))
-
-
-def lookup_method(name: str) -> Any:
-    """The method of ordinary tensors of this name, looked up at the call."""
-
-    def call(values: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return getattr(values, name)(*args, **kwargs)
-
-    return call
+        return like(on, getattr(on._elements, name)(*args, **kwargs))
 
 
 for _name in _ZERO_STAYS:
@@ -70,11 +59,7 @@ def _pow(input: SparseTensor, exponent: Any) -> Tensor:
             raise RuntimeError("pow: 0-th power is not supported, as it would be dense")
         on = input if input._kind is not sparse_coo else coalesced(input)
         return like(on, on._elements**exponent)
-    _refuse("pow", input, exponent)
-
-
-def _refuse(name: str, *arguments: Any) -> NoReturn:
-    not_implemented(name, arguments)
+    not_implemented("pow", (input, exponent))
 
 
 # ---------------------------------------------------------------------------------------------------------------- two operands
@@ -156,7 +141,7 @@ def mul(input: Any, other: Any) -> Tensor:
     return restored(coo(indices, values, a._size, True), input)
 
 
-@sparse("div", "divide", "true_divide", "floor_divide", "__floordiv__")
+@sparse("div", "divide", "true_divide")
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """A sparse tensor over a number."""
     return _divided(input, other, "div", rounding_mode)
@@ -177,7 +162,7 @@ def _floor_divide(input: Any, other: Any) -> Tensor:
 
 @sparse("__rtruediv__", "__rdiv__", "reciprocal")
 def _reciprocal(input: Any, *other: Any) -> NoReturn:
-    _refuse("reciprocal", input)
+    not_implemented("reciprocal", (input,))
 
 
 # ---------------------------------------------------------------------------------------------------------------- reductions
@@ -196,8 +181,6 @@ def reduced(input: SparseTensor, dims: Any, dtype: Any = None, keepdim: bool = F
     if not left:
         total = values.sum(0)
         return total.reshape([1] * indexed + list(total.shape)) if keepdim else total
-    if values.dtype != input.dtype and not values.dtype.is_floating_point and dtype is None:
-        values = values.to(input.dtype)
     numbers = linear_index(input, left)
     unique, inverse = np.unique(numbers, return_inverse=True)
     places = unravelled(unique, [input._size[d] for d in left])
@@ -218,7 +201,7 @@ def _sum(input: SparseTensor, dim: Any = None, keepdim: bool = False, *, dtype: 
             return input._elements.sum(dtype=dtype)
         if not keepdim:
             raise RuntimeError("reduction operations on CSR tensors with keepdim=False is unsupported")
-        return restored(reduced(as_coo(input), dim, dtype, True), input)
+        return restored(reduced(as_coo(input), dim, dtype, True), input)  # type: ignore[arg-type]
     if dim is None or dim in ((), []):
         return input._elements.sum(dtype=dtype)
     return reduced(input, dim, dtype, keepdim)
@@ -227,7 +210,7 @@ def _sum(input: SparseTensor, dim: Any = None, keepdim: bool = False, *, dtype: 
 @sparse("any")
 def _any(input: SparseTensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     if dim is not None:
-        _refuse("any.dim", input)
+        not_implemented("any.dim", (input,))
     return input._elements.any()
 
 
@@ -302,7 +285,7 @@ def _zeros_like(input: SparseTensor, *, dtype: Any = None, layout: Any = None, d
 @sparse("ones_like", "full_like", "rand_like", "randn_like", "randint_like")
 def _filled_like(input: SparseTensor, *args: Any, layout: Any = None, **kwargs: Any) -> Tensor:
     if layout is None or layout is not strided:
-        _refuse("fill_.Scalar", input)
+        not_implemented("fill_.Scalar", (input,))
     raise NotImplementedError("a dense tensor like a sparse one: make it with torch.ones(x.shape) and the like")
 
 

@@ -9,17 +9,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..core.layouts import sparse_coo, sparse_csr
-from ..dispatch.registry import composite, lookup, op
+from ..dispatch.registry import composite, op
 from ..tensors.tensor import Tensor
-from .sparse_convert import as_coo, coalesced, converted, dense, places_of, restored
+from .sparse_convert import as_coo, coalesced, dense, places_of, restored
 from .sparse_math import add
 from .sparse_tensor import (
     COMPRESSED,
     SparseTensor,
-    compressed,
     coo,
     host,
     index_tensor,
+    like,
     not_implemented,
     sparse,
     sum_duplicates,
@@ -38,6 +38,8 @@ def _product(rows, columns, values, dense, count):
 def _check(a: Any, b: Any) -> None:
     if a.ndim != 2 or b.ndim != 2:
         raise RuntimeError(f"mm: expected 2-D matrices, got {a.ndim}-D and {b.ndim}-D")
+    if a.shape[1] != b.shape[0] and isinstance(a, SparseTensor) and not isinstance(b, SparseTensor):
+        raise RuntimeError(f"addmm: Argument #3 (dense): Expected dim 0 size {a.shape[1]}, got {b.shape[0]}")
     if a.shape[1] != b.shape[0]:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})")
     if a.dtype is not b.dtype:
@@ -65,7 +67,7 @@ def _times_sparse(a: SparseTensor, b: SparseTensor) -> SparseTensor:
     return coo(index_tensor(unravelled(unique, size), where), sum_duplicates(values, inverse, len(unique)), size, True)
 
 
-@sparse("mm", "_sparse_mm", "spmm", "hspmm_dense")
+@sparse("mm", "_sparse_mm", "spmm", "dsmm")
 def mm(input: Any, mat2: Any, reduce: str | None = None) -> Tensor:
     """The product of two matrices, at least one of them sparse: sparse when both are."""
     if reduce is not None:
@@ -123,7 +125,7 @@ def _bmm(input: Any, mat2: Any) -> Tensor:
     return flat.reshape(count, high, -1)
 
 
-@sparse("addmm", "_sparse_addmm", "sspaddmm")
+@sparse("addmm")
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """``beta * input + alpha * (mat1 @ mat2)``."""
     if not isinstance(mat1, SparseTensor) and not isinstance(mat2, SparseTensor):
@@ -227,7 +229,5 @@ def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0,
     values = values if alpha == 1 else values * alpha
     if beta:
         values = values + (input._elements if beta == 1 else input._elements * beta)
-    return compressed(input._kind, *input._index, values, input._size)
+    return like(input, values)
 
-
-_ = (converted, lookup)

@@ -9,7 +9,7 @@ import numpy as np
 from ..core.layouts import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from ..dispatch.registry import METHOD, composite, lookup
 from ..tensors.tensor import Tensor
-from .sparse_convert import as_coo, coalesced, dense
+from .sparse_convert import as_coo
 from .sparse_tensor import SparseTensor, become, compressed, coo, host, index_tensor, not_implemented, own, sparse
 
 __all__: list[str] = []
@@ -39,7 +39,8 @@ def transpose(input: SparseTensor, dim0: int, dim1: int) -> Tensor:
             values = values.transpose(batch + 1, batch + 2)
         size = list(input._size)
         size[a], size[b] = size[b], size[a]
-        return compressed(_TRANSPOSED[input._kind], *input._index, values, size)
+        pointers, plain = input._index
+        return compressed(_TRANSPOSED[input._kind], pointers, plain, values, size)
     indexed = input.sparse_dim()
     if max(a, b) >= indexed:
         raise RuntimeError(f"sparse transpose: transposed dimensions must be sparse Got sparse_dim: {indexed}, d0: {a}, d1: {b}")
@@ -292,5 +293,3 @@ def _clear(input: SparseTensor, size: Any, sparse_dim: int, dense_dim: int) -> T
 def _resize_as_(input: SparseTensor, other: Tensor, *, memory_format: Any = None) -> Tensor:
     return _sparse_resize_(input, other.shape, other.sparse_dim(), other.dense_dim())  # type: ignore[attr-defined]
 
-
-_ = (coalesced, dense)

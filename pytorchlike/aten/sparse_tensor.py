@@ -94,7 +94,7 @@ class SparseTensor(Tensor):
         if any(t is not cls and getattr(t.__torch_function__, "__func__", None) is not _DEFAULT for t in types):
             return NotImplemented  # a class of the user's
         owner = getattr(func, "__self__", None)
-        name = owner.fget.__name__ if isinstance(owner, property) else func.__name__
+        name = getattr(owner.fget if isinstance(owner, property) else func, "__name__", "")
         found = None if getattr(func, "__module__", "") == "torch.sparse" else IMPLEMENTATIONS.get(name)
         if found is not None:
             out = kwargs.pop("out", None)

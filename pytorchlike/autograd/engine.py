@@ -15,6 +15,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from ..aten.sparse_tensor import SparseTensor
 from ..core.device import jax_device
 from ..core.state import thread
 from ..dispatch.call import apply, cast_instruction
@@ -26,7 +27,7 @@ from ..tensors.tensor import Tensor, make_tensor, tensor_method
 from .accumulate import ADD, accumulate, warn_of_cycle
 from .anomaly_mode import NanWatch, report
 from .hooks import as_tensors, run_post_hooks, run_pre_hooks, run_tensor_hooks
-from .sparse_gradients import added, as_roots, as_sparse, content, is_sparse, passed_on
+from .sparse_gradients import added, as_roots, as_sparse, content, passed_on
 from .task import Task, running
 from .vmap import over_vectors
 
@@ -425,13 +426,13 @@ class Pass:
 
     def sum(self, a: Any, b: Any) -> Any:
         """The sum of two gradients."""
-        if is_sparse(a, b):
+        if a.__class__ is SparseTensor or b.__class__ is SparseTensor:
             return added(a, b, self.create_graph)
         return a + b if self.create_graph else record(ADD, (a, b))[0]
 
     def cast(self, gradient: Any, dtype: Any) -> Any:
         """A gradient (or None) in another dtype."""
-        if gradient is None or self.create_graph or is_sparse(gradient):
+        if gradient is None or self.create_graph or gradient.__class__ is SparseTensor:
             return gradient if gradient is None else gradient.to(dtype)
         return gradient if gradient.aval.dtype is dtype else record(cast_instruction(dtype), (gradient,))[0]
 

@@ -15,12 +15,7 @@ from ..tensors.mutation import write_into
 from ..tensors.tape import AccumulateGrad, Edge
 from ..tensors.tensor import Tensor, make_tensor
 
-__all__ = ["accumulate_sparse", "added", "as_roots", "as_sparse", "content", "is_sparse", "passed_on"]
-
-
-def is_sparse(*gradients: Any) -> bool:
-    """Whether one of them is sparse."""
-    return any(isinstance(g, SparseTensor) for g in gradients)
+__all__ = ["accumulate_sparse", "added", "as_roots", "as_sparse", "content", "passed_on"]
 
 
 def content(tensor: Tensor) -> Any:

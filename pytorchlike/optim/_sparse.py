@@ -12,7 +12,7 @@ from ..graph.recorder import record
 from ..tensors.mutation import write_into
 from ..tensors.tensor import Tensor
 
-__all__ = ["add_at", "adagrad_at"]
+__all__ = ["adagrad_at", "add_at"]
 
 
 def _update(instruction: Instruction, targets: list[Tensor], grad: Any, numbers: tuple[float, ...]) -> None:

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from ..core.dtype import int64
 from ..core.promotion import scalar_type_name
 from ..dispatch.registry import FUNCTION, INPLACE, METHOD, composite, op, view
-from ..tensors import elements, geometry
+from ..tensors import elements, geometry, parts
 
 _WITH_INPLACE = FUNCTION | METHOD | INPLACE
 
@@ -223,50 +223,50 @@ def as_strided(self, size, stride, storage_offset):
 @view("split.Tensor(Tensor(a -> *) self, int split_size, int dim=0) -> Tensor(a)[]")
 def split(self, split_size, dim):
     """Parts of ``split_size``; the last one may be smaller."""
-    return geometry.split(self, split_size, dim)
+    return parts.split(self, split_size, dim)
 
 
 @view("split.sizes(Tensor(a -> *) self, int[] split_size, int dim=0) -> Tensor(a)[]")
 def split_sizes(self, split_size, dim):
     """Parts of given sizes."""
-    return geometry.split_with_sizes(self, split_size, dim)
+    return parts.split_with_sizes(self, split_size, dim)
 
 
 # The function form is Python in torch, with argument names of its own.
 @view("split.function(Tensor(a -> *) tensor, int split_size_or_sections, int dim=0) -> Tensor(a)[]", forms=FUNCTION)
 def split_function(tensor, split_size_or_sections, dim):
     """Parts of one size; the last one may be smaller."""
-    return geometry.split(tensor, split_size_or_sections, dim)
+    return parts.split(tensor, split_size_or_sections, dim)
 
 
 @view("split.function_sizes(Tensor(a -> *) tensor, int[] split_size_or_sections, int dim=0) -> Tensor(a)[]", forms=FUNCTION)
 def split_function_sizes(tensor, split_size_or_sections, dim):
     """Parts of given sizes."""
-    return geometry.split_with_sizes(tensor, split_size_or_sections, dim)
+    return parts.split_with_sizes(tensor, split_size_or_sections, dim)
 
 
 @view("split_with_sizes(Tensor(a -> *) self, int[] split_sizes, int dim=0) -> Tensor(a)[]")
 def split_with_sizes(self, split_sizes, dim):
     """Parts of given sizes."""
-    return geometry.split_with_sizes(self, split_sizes, dim)
+    return parts.split_with_sizes(self, split_sizes, dim)
 
 
 @view("chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]")
 def chunk(self, chunks, dim):
     """At most ``chunks`` parts of one size; the last one may be smaller."""
-    return geometry.chunk(self, chunks, dim)
+    return parts.chunk(self, chunks, dim)
 
 
 @view("tensor_split.sections(Tensor(a -> *) self, int sections, int dim=0) -> Tensor(a)[]")
 def tensor_split(self, sections, dim):
     """That many parts, whose sizes differ by one at most."""
-    return geometry.tensor_split(self, sections, dim)
+    return parts.tensor_split(self, sections, dim)
 
 
 @view("tensor_split.indices(Tensor(a -> *) self, int[] indices, int dim=0) -> Tensor(a)[]")
 def tensor_split_indices(self, indices, dim):
     """The parts between given indices."""
-    return geometry.tensor_split(self, indices, dim)
+    return parts.tensor_split(self, indices, dim)
 
 
 @composite("tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]")
@@ -288,43 +288,43 @@ def tensor_split_tensor(self, tensor_indices_or_sections, dim=0):
 @view("hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]")
 def hsplit(self, sections):
     """Equal parts along dimension 1 (of a vector: 0)."""
-    return geometry.numpy_split("hsplit", self, sections)
+    return parts.numpy_split("hsplit", self, sections)
 
 
 @view("hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]")
 def hsplit_indices(self, indices):
     """The parts between indices of dimension 1 (of a vector: 0)."""
-    return geometry.numpy_split("hsplit", self, indices)
+    return parts.numpy_split("hsplit", self, indices)
 
 
 @view("vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]")
 def vsplit(self, sections):
     """Equal parts along dimension 0."""
-    return geometry.numpy_split("vsplit", self, sections)
+    return parts.numpy_split("vsplit", self, sections)
 
 
 @view("vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]")
 def vsplit_indices(self, indices):
     """The parts between indices of dimension 0."""
-    return geometry.numpy_split("vsplit", self, indices)
+    return parts.numpy_split("vsplit", self, indices)
 
 
 @view("dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]")
 def dsplit(self, sections):
     """Equal parts along dimension 2."""
-    return geometry.numpy_split("dsplit", self, sections)
+    return parts.numpy_split("dsplit", self, sections)
 
 
 @view("dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]")
 def dsplit_indices(self, indices):
     """The parts between indices of dimension 2."""
-    return geometry.numpy_split("dsplit", self, indices)
+    return parts.numpy_split("dsplit", self, indices)
 
 
 @view("unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]")
 def unbind(self, dim):
     """One part for each index of a dimension, which goes away."""
-    return geometry.unbind(self, dim)
+    return parts.unbind(self, dim)
 
 
 # -- views if the strides allow it -----------------------------------------------------------------------------------------------------

@@ -354,14 +354,7 @@ class Replay:
         del arguments
         for storage, k, versions, tracked in self.storage_writes:
             value = results[k]
-            if storage.host is not None:
-                storage.replace(value)
-            else:
-                storage.version += versions
-                changes = storage.changes
-                changes.tracked += tracked
-                storage.value = value
-                value.origin = (changes, changes.tracked)
+            _write(storage, value, versions, tracked)
         made = _Made(self, known, [results[k] for k in self._order], drawn)
         del results
         for number, reference, versions, tracked, edge in self.memory_plans:
@@ -369,14 +362,7 @@ class Replay:
             if reference is not None:
                 storage = tensor._storage or make_storage(tensor)
                 value = made.results[reference[1]] if reference[0] == "result" else made.value(reference)
-                if storage.host is not None:
-                    storage.replace(value)
-                else:
-                    storage.version += versions
-                    changes = storage.changes
-                    changes.tracked += tracked
-                    storage.value = value
-                    value.origin = (changes, changes.tracked)
+                _write(storage, value, versions, tracked)
             if edge is not MISSING:
                 tensor._edge = made.edge(edge, tensor)
         for number, plan in self.gradient_plans:
@@ -400,7 +386,7 @@ class Replay:
         """
         state = thread.state
         if self.has_boundary and self.position is not None and state.trace.position.depth == 0 and not state.trace.values:
-            if all([value.trace is None for value in arguments]):
+            if all(value.trace is None for value in arguments):
                 return recorder.run_alone(self.position, arguments, self.replaced, floats, self.ints, self.site)
         return recorder.record(self.instruction, tuple(arguments), floats, self.ints)
 
@@ -475,6 +461,18 @@ class _Made:
         made._seen = -1 - storage.version
         made._edge = self.edge(edge, made)
         return made
+
+
+def _write(storage: Storage, value: Value, versions: int, tracked: int) -> None:
+    """Give a storage the content that the captured call gave it, by so many changes."""
+    if storage.host is not None:
+        storage.replace(value)
+        return
+    storage.version += versions
+    changes = storage.changes
+    changes.tracked += tracked
+    storage.value = value
+    value.origin = (changes, changes.tracked)
 
 
 def _own(reference: tuple) -> tuple:

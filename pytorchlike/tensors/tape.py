@@ -439,12 +439,12 @@ def check_current(value: Value, edge: Edge | None, owner: Node | None = None) ->
     """
     if value.origin is None or value.origin[0].tracked == value.origin[1]:
         return
-    storage, version = value.origin
-    device = storage.value.aval.device.type
+    changes, version = value.origin
+    device = value.aval.device.type
     kind = f"torch.{'' if device == 'cpu' else device + '.'}{_tensor_type(value.aval)}"
     raise RuntimeError(
         f"one of the variables needed for gradient computation has been modified by an inplace operation: [{kind} {list(value.aval.size)}]"
-        f"{_which_output(value, edge, owner)} is at version {storage.tracked}; expected version {version} instead. Hint: "
+        f"{_which_output(value, edge, owner)} is at version {changes.tracked}; expected version {version} instead. Hint: "
         f"{_SHOWN_ABOVE if thread.state.anomaly else _SWITCH_ON}"
     )
 
@@ -455,10 +455,12 @@ def _which_output(value: Value, edge: Edge | None, owner: Node | None) -> str:
     if edge is None or isinstance(edge[0], AccumulateGrad):
         return ","
     assert value.origin is not None
-    storage, _ = value.origin
+    changes, _ = value.origin
     name, number = edge[0].name(), edge[1]
-    if edge[0] is not owner and storage.written_by is not None:
-        name, number = storage.written_by if value.aval.size == storage.value.aval.size else ("AsStridedBackward0", 0)
+    if edge[0] is not owner and changes.written_by is not None:
+        name, number, size = changes.written_by
+        if value.aval.size != size:
+            name, number = "AsStridedBackward0", 0
     return f", which is output {number} of {short_name(name)},"
 
 

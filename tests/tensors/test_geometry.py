@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytorchlike.tensors import geometry as g
+from pytorchlike.tensors import parts
 from pytorchlike.tensors.geometry import contiguous, geometry
 
 SMALL = st.integers(-4, 4)
@@ -34,15 +35,15 @@ OPERATORS = {
     "unsqueeze": ((SMALL,), torch.unsqueeze, g.unsqueeze),
     "unflatten": ((SMALL, SIZES), torch.ops.aten.unflatten.int, g.unflatten),
     "diagonal": ((SMALL, SMALL, SMALL), torch.diagonal, g.diagonal),
-    "split": ((st.integers(-1, 4), SMALL), torch.Tensor.split, g.split),
-    "split_with_sizes": ((SIZES, SMALL), torch.Tensor.split_with_sizes, g.split_with_sizes),
-    "chunk": ((st.integers(-1, 5), SMALL), torch.chunk, g.chunk),
-    "sections": ((st.integers(-1, 5), SMALL), torch.tensor_split, g.tensor_split),
-    "indices": ((DIMS, SMALL), torch.tensor_split, g.tensor_split),
-    "hsplit": ((st.integers(0, 3),), torch.hsplit, lambda at, n: g.numpy_split("hsplit", at, n)),
-    "vsplit": ((DIMS,), torch.vsplit, lambda at, n: g.numpy_split("vsplit", at, n)),
-    "dsplit": ((st.integers(0, 3),), torch.dsplit, lambda at, n: g.numpy_split("dsplit", at, n)),
-    "unbind": ((SMALL,), torch.unbind, g.unbind),
+    "split": ((st.integers(-1, 4), SMALL), torch.Tensor.split, parts.split),
+    "split_with_sizes": ((SIZES, SMALL), torch.Tensor.split_with_sizes, parts.split_with_sizes),
+    "chunk": ((st.integers(-1, 5), SMALL), torch.chunk, parts.chunk),
+    "sections": ((st.integers(-1, 5), SMALL), torch.tensor_split, parts.tensor_split),
+    "indices": ((DIMS, SMALL), torch.tensor_split, parts.tensor_split),
+    "hsplit": ((st.integers(0, 3),), torch.hsplit, lambda at, n: parts.numpy_split("hsplit", at, n)),
+    "vsplit": ((DIMS,), torch.vsplit, lambda at, n: parts.numpy_split("vsplit", at, n)),
+    "dsplit": ((st.integers(0, 3),), torch.dsplit, lambda at, n: parts.numpy_split("dsplit", at, n)),
+    "unbind": ((SMALL,), torch.unbind, parts.unbind),
     "t": ((), torch.t, g.t),
     "mT": ((), lambda x: x.mT, g.matrix_t),
 }

@@ -44,11 +44,21 @@ def accumulate(node: AccumulateGrad, gradient: Any, create_graph: bool) -> None:
     The first gradient gets the leaf's strides; values never change, so there is nothing to copy.
 
     Args:
-        gradient: a tensor with ``create_graph``, else a value; or a sparse tensor.
+        gradient: a tensor with ``create_graph``, else a value; or a sparse tensor; None adds nothing.
     """
     leaf = node.leaf()
     if leaf is None or leaf._edge is None:
         return
+    if gradient is not None:
+        _add(leaf, gradient, create_graph)
+    if node.post_accumulate:
+        for hook in list(node.post_accumulate.values()):
+            answer = hook(leaf)
+            if answer is not None:
+                raise TypeError(f"expected Variable, but hook returned '{type(answer).__name__}'")
+
+
+def _add(leaf: Tensor, gradient: Any, create_graph: bool) -> None:
     try:
         earlier = leaf._grad
     except AttributeError:
@@ -61,11 +71,6 @@ def accumulate(node: AccumulateGrad, gradient: Any, create_graph: bool) -> None:
         leaf._grad = earlier + gradient
     else:
         write_into(earlier, record(ADD, (earlier._content(), gradient))[0])
-    if node.post_accumulate:
-        for hook in list(node.post_accumulate.values()):
-            answer = hook(leaf)
-            if answer is not None:
-                raise TypeError(f"expected Variable, but hook returned '{type(answer).__name__}'")
 
 
 def _wanted_stride(leaf: Tensor) -> tuple[int, ...] | None:

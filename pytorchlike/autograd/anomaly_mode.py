@@ -21,7 +21,7 @@ from ..graph.instruction import Instruction
 from ..graph.provenance import user_stack
 from ..graph.recorder import record, synchronise
 from ..graph.value import Value
-from ..tensors.tape import Node, observe_new_nodes
+from ..tensors.tape import AccumulateGrad, Node, observe_new_nodes
 from ..tensors.tensor import Tensor
 from .task import current_node
 
@@ -115,7 +115,10 @@ def _note(node: Node) -> None:
     """Keep where a new node comes from."""
     if not thread.state.anomaly:
         return
-    node.metadata[_STACK] = user_stack()
+    stack = node.metadata[_STACK] = user_stack()
+    for edge in node.edges:
+        if edge is not None and type(edge[0]) is AccumulateGrad:
+            edge[0].metadata.setdefault(_STACK, stack)
     parent = current_node()
     if parent is not None:
         node.metadata[_PARENT] = parent

@@ -359,12 +359,13 @@ class Pass:
     def all(self, roots: list[tuple[Edge, Any]]) -> None:
         """Run the nodes, the newest first, and each leaf as soon as all its gradients are there."""
         arrived, deliver, keep = self.arrived, self.deliver, self.keep
-        is_plain = not self.wanted and not self.create_graph and self.watch is None
+        wanted = self.wanted
+        is_plain = not self.create_graph and self.watch is None
         deliver([edge for edge, _ in roots], [gradient for _, gradient in roots])
         for node in sorted(self.nodes, key=_NUMBER, reverse=True):
             grads = arrived.pop(node, None)
             backward = node.backward
-            if grads is None or backward is None or node.hooks is not None or not is_plain:
+            if grads is None or backward is None or node.hooks is not None or not is_plain or node in wanted:
                 results = self.run_node(node, [grads] if grads is not None and backward is not None and backward.is_single else grads)
                 if results is None:
                     continue
@@ -438,9 +439,19 @@ class Pass:
 
     def run_leaf(self, leaf: AccumulateGrad, grads: list[Any]) -> None:
         """Put a leaf's gradient where it belongs."""
+        if self.watch is None:
+            self.put(leaf, grads)
+            return
+        self.watch.settle()
+        try:
+            self.put(leaf, grads)
+        except Exception:
+            report(leaf)
+            raise
+
+    def put(self, leaf: AccumulateGrad, grads: list[Any]) -> None:
+        """Run a leaf's hooks; accumulate or capture its gradient."""
         hooks = leaf.hooks
-        if self.watch is not None:
-            self.watch.settle()
         if leaf.grad_dtype is not None:
             grads = [self.cast(g, leaf.grad_dtype) for g in grads]
         if hooks is not None:
@@ -451,63 +462,60 @@ class Pass:
             return
         if hooks is not None:
             grads = run_pre_hooks(leaf, grads, self.create_graph)
-        if grads[0] is not None:
-            accumulate(leaf, grads[0], self.create_graph)
+        accumulate(leaf, grads[0], self.create_graph)
         if hooks is not None and hooks.post:
             run_post_hooks(leaf, (), grads, self.create_graph)
 
     def run_node(self, node: Node, grads: list[Any] | None) -> Sequence[Any] | None:
         """Run any node: a gradient (or None) for each of its edges; None when it does not run."""
         if grads is None:  # nothing but missing gradients; they pass through all nodes but those of Python code
-            if node.hooks is None and node.backward is not None and not self.wanted:
+            if node.hooks is None and node.backward is not None and node not in self.wanted:
                 return [None] * len(node.edges)
             grads = [None] * node.output_count()
         self.enter(node, grads)
-        runs = self.nodes[node]
-        if runs and node in self.wanted:
+        if node in self.wanted and self.nodes[node]:
             self.capture(node, grads)
-        if node.hooks is not None:
-            self.settle()
-            grads = run_tensor_hooks(node, grads, self.create_graph)
-        if not runs:
-            self.capture(node, grads)
-            return None
-        if node.hooks is not None:
-            grads = run_pre_hooks(node, grads, self.create_graph)
-            self.enter(node, grads)
+        if self.watch is None:
+            return self.derived(node, grads)
+        if node.hooks is not None or node.backward is None:  # somebody else's code must see no NaN
+            self.watch.settle()
         try:
-            results = self.differentiated(node, grads)
-            if node.hooks is not None and node.hooks.post:
-                results = run_post_hooks(node, results, grads, self.create_graph)
+            results = self.derived(node, grads)
         except Exception:
-            if self.watch is not None:
-                report(node)
+            report(node)
             raise
-        if self.watch is not None:
+        if results is not None:
             self.watch.look_at(node, results)
         return results
 
-    def differentiated(self, node: Node, grads: list[Any]) -> Sequence[Any]:
-        """What the node's derivative gives: its rule, or Python code."""
+    def derived(self, node: Node, grads: list[Any]) -> Sequence[Any] | None:
+        """What the hooks and the derivative of a node make of the gradients; None when the node does not run."""
+        create_graph = self.create_graph
+        if node.hooks is not None:
+            grads = run_tensor_hooks(node, grads, create_graph)
+        if not self.nodes[node]:
+            self.capture(node, grads)
+            return None
+        if node.hooks is not None:
+            grads = run_pre_hooks(node, grads, create_graph)
+            self.enter(node, grads)
         if isinstance(node, CustomNode):
-            self.settle()
             tensors = as_tensors(grads)
             running.tasks[-1].grads = tensors
-            results = passed_on(node.run(tensors, self.create_graph, self.keep), node.edges)
-            return results if self.create_graph else [None if r is None else content(r) for r in results]
-        if all(g is None for g in grads):
-            return [None] * len(node.edges)
-        return _run_rule(node, grads, self.keep, self.create_graph)
+            found = passed_on(node.run(tensors, create_graph, self.keep), node.edges)
+            results: Sequence[Any] = found if create_graph else [None if r is None else content(r) for r in found]
+        elif all(g is None for g in grads):
+            results = [None] * len(node.edges)
+        else:
+            results = _run_rule(node, grads, self.keep, create_graph)
+        if node.hooks is not None and node.hooks.post:
+            results = run_post_hooks(node, results, grads, create_graph)
+        return results
 
     def enter(self, node: Node, grads: list[Any]) -> None:
         """Let tools know which node runs."""
         task = running.tasks[-1]
         task.node, task.grads = node, grads
-
-    def settle(self) -> None:
-        """Make sure that no NaN was computed so far, before anybody else's code runs."""
-        if self.watch is not None:
-            self.watch.settle()
 
     def capture(self, node: Node, grads: list[Any]) -> None:
         """Keep the gradients that were asked for."""

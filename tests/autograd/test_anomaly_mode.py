@@ -100,6 +100,21 @@ def an_error_in_a_function(torch):
 
 
 @program
+def an_error_in_a_hook(torch):
+    def fail(g):
+        raise ValueError("no")
+
+    def run(hooked):
+        with torch.autograd.set_detect_anomaly(True):
+            x = leaf(torch, 1.0, 2.0)
+            y = x.exp()
+            (x if hooked == "leaf" else y).register_hook(fail)
+            y.sum().backward()
+
+    return [caught(torch, lambda hooked=hooked: run(hooked)) for hooked in ("leaf", "result")]
+
+
+@program
 def a_modified_tensor(torch):
     def run():
         with torch.autograd.set_detect_anomaly(True, check_nan=False):

@@ -143,6 +143,27 @@ def tensor_hooks_and_missing_gradients(torch):
 
 
 @program
+def leaf_hooks_and_missing_gradients(torch):
+    seen = []
+
+    class Nothing(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return None
+
+    x = leaf(torch)
+    x.register_hook(lambda g: seen.append(g))
+    x.register_post_accumulate_grad_hook(lambda p: seen.append("accumulated"))
+    Nothing.apply(x).sum().backward()
+    found = torch.autograd.grad(Nothing.apply(x * 1).sum(), x, allow_unused=True)
+    return seen, x.grad, found
+
+
+@program
 def hooks_on_one_of_several_results(torch):
     seen = []
     x = leaf(torch)

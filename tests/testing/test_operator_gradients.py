@@ -38,7 +38,26 @@ _DIFFERENCES: list[tuple[str, str, tuple[str, ...]]] = [
     ("jax differences", "JAX has no derivative of it, and it is a step", ("nextafter",)),
     ("rules jax differences", "its draws depend on which elements are negative, which nobody knows inside of JAX", ("nn.functional.rrelu",)),
 ]  # fmt: skip
-DIFFERS = {path: ways for ways, _, paths in _DIFFERENCES for path in paths}
+#: The same for paths of which only some samples lie on such points; they are left out where all samples run.
+_MORE_DIFFERENCES: list[tuple[str, str, tuple[str, ...]]] = [
+    ("differences", "half precision", ("mul",)),
+    ("differences", "an infinite or huge number among the results", ("masked_fill", "mean", "var", "logsumexp", "nn.functional.cross_entropy")),
+    ("jax differences", "padding and frequencies count in the gradient only", ("nn.functional.embedding",)),
+    ("jax differences", "given numbers on a branch cut or at 0", ("angle", "sgn")),
+    ("jax differences", "torch's gradient takes the magnitude for positive", ("polar",)),
+    ("jax", "nothing is left to divide by", ("var",)),
+]  # fmt: skip
+
+
+def _by_path(*tables: list[tuple[str, str, tuple[str, ...]]]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for ways, _, paths in itertools.chain(*tables):
+        for path in paths:
+            found.setdefault(path, set()).update(ways.split())
+    return found
+
+
+DIFFERS, DIFFERS_SOMEWHERE = _by_path(_DIFFERENCES), _by_path(_DIFFERENCES, _MORE_DIFFERENCES)
 
 
 def _square(*shape: int) -> Any:
@@ -138,8 +157,8 @@ def _of_family(family: str) -> dict[str, Differentiated]:
     return found
 
 
-def _disagreements(name: str, one: Differentiated) -> list[str]:
-    leave_out = DIFFERS.get(name.rpartition("-")[0], "").split()
+def _disagreements(name: str, one: Differentiated, differs: dict[str, set[str]] = DIFFERS) -> list[str]:
+    leave_out = differs.get(name.rpartition("-")[0], set())
     asked = [way for way in ("tape", "rules", "jax") if way not in leave_out]
     for way in asked:
         if one.gradients[way].error is not None:
@@ -188,7 +207,7 @@ def test_all_samples_agree(family: str) -> None:
     built = {name: _built(sample, dtype) for name, sample, dtype in _samples(family) if _is_smooth(sample)}
     found = {name: one for name, one in built.items() if one is not None}
     finish(list(found.values()))
-    assert [text for name, one in found.items() for text in _disagreements(name, one)] == []
+    assert [text for name, one in found.items() for text in _disagreements(name, one, DIFFERS_SOMEWHERE)] == []
 
 
 #: Operators with rules that are not differentiated here, and why.

@@ -121,9 +121,9 @@ __getattr__, __dir__ = _operator_namespace(
     __name__,
     "",
     (
-        "_C", "_dynamo", "_inductor", "_jit_internal", "_tensor", "_utils", "amp", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func",
-        "futures", "hub", "jit", "linalg", "mps", "multiprocessing", "nn", "optim", "overrides", "serialization", "signal", "sparse", "special", "storage", "testing",
+        "_C", "_dynamo", "_higher_order_ops", "_inductor", "_jit_internal", "_tensor", "_utils", "amp", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func",
+        "futures", "hub", "jit", "linalg", "mps", "multiprocessing", "nn", "optim", "overrides", "profiler", "serialization", "signal", "sparse", "special", "storage", "testing",
         "utils", "version", "xpu",
     ),
-    {"compile": "compiler", "load": "serialization", "save": "serialization"},
+    {"compile": "compiler", "cond": "_higher_order_ops", "while_loop": "_higher_order_ops", "load": "serialization", "save": "serialization"},
 )  # fmt: skip

@@ -2,7 +2,9 @@
 
 from ..compiler.compiled import Unsupported
 
-__all__ = ["BackendCompilerFailed", "InternalTorchDynamoError", "TorchDynamoException", "TorchRuntimeError", "Unsupported", "UserError"]
+__all__ = [
+    "BackendCompilerFailed", "InternalTorchDynamoError", "TorchDynamoException", "TorchRuntimeError", "UncapturedHigherOrderOpError", "Unsupported", "UserError",
+]  # fmt: skip
 
 #: Every error of compilation.
 TorchDynamoException = Unsupported
@@ -22,3 +24,7 @@ class TorchRuntimeError(Unsupported):
 
 class UserError(Unsupported):
     """A compiled or exported function was used in a way that cannot be."""
+
+
+class UncapturedHigherOrderOpError(Unsupported):
+    """Control flow whose parts cannot be made one program."""

@@ -1,0 +1,150 @@
+"""What all control flow shares: recording its parts, and one instruction from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .._dynamo.exc import UncapturedHigherOrderOpError
+from ..compiler.region import Output, Region, RegionInstruction, evaluator, placeholder, record_region
+from ..core import pytree
+from ..dispatch.call import apply
+from ..graph.value import Aval
+from ..tensors.tensor import Tensor
+
+__all__ = ["Part", "describe_difference", "is_tensor_tree", "one_instruction", "record_part"]
+
+
+class Part:
+    """A recorded part of control flow, with where its inputs lie among those of the whole instruction.
+
+    Args:
+        name: of the operator, for errors.
+    """
+
+    def __init__(self, name: str, region: Region) -> None:
+        if region.written:
+            raise UncapturedHigherOrderOpError(f"{name}: an input is written to in place, which is not supported; return the new value instead")
+        if region.draws:
+            raise NotImplementedError(f"{name}: random numbers inside of a branch or body are not supported; draw them outside and pass them in")
+        self.name, self.region = name, region
+        self.structure = region.structure
+
+    def outputs(self, what: str) -> list[Any]:
+        """The avals of the results, which must all be tensors."""
+        for leaf in self.region.leaves:
+            if not isinstance(leaf, Output):
+                raise UncapturedHigherOrderOpError(f"{self.name}: Expected all leaves of {what} to be of torch.Tensor type, but got {type(leaf).__name__}")
+        return list(self.region.avals)
+
+    def wrap(self, results: Sequence[Any]) -> Any:
+        """Tensors in the structure that the function returned."""
+        return pytree.unflatten(list(results), self.structure)
+
+
+def record_part(name: str, function: Callable, trees: Sequence[Any], shape: Callable[[Tensor], tuple[int, ...] | None] = lambda tensor: None) -> Part:
+    """Record ``function(*trees)``.
+
+    Args:
+        trees: containers of tensors.
+        shape: the shape that a tensor has for the function, if not its own.
+    """
+    leaves, structure = pytree.flatten(tuple(trees))
+    given = [placeholder(leaf, shape(leaf)) for leaf in leaves]
+
+    def refuse(reason: str) -> Exception:
+        return UncapturedHigherOrderOpError(
+            f"{name} doesn't work unless it is captured completely: {reason}"
+        )
+
+    return Part(name, record_region(name, lambda: function(*pytree.unflatten(list(given), structure)), given, refuse))
+
+
+_instructions: dict[tuple, RegionInstruction] = {}
+
+
+def one_instruction(name: str, parts: Sequence[Part], arguments: Sequence[Tensor], key: tuple, build: Callable[..., Callable], strided: Sequence[Any] = ()) -> tuple[Tensor, ...]:  # fmt: skip
+    """Record control flow as one instruction.
+
+    Args:
+        arguments: the tensors that ``build``'s function takes; those from outside follow.
+        key: what else the instruction depends on.
+        build: ``build(*functions)`` -> function of the arrays of ``arguments``, where ``functions`` are the parts, from arrays to lists of arrays.
+    """
+    regions = [part.region for part in parts]
+    whole = (name, tuple([region.key for region in regions]), len(arguments), key)
+    found = _instructions.get(whole)
+    if found is None:
+        found = _instructions[whole] = _instruction(name, regions, len(arguments), build, strided)
+    outside = [tensor for region in regions for tensor in region.outside]
+    floats = tuple([f for region in regions for f in region.floats])
+    ints = tuple([i for region in regions for i in region.ints])
+    return apply(found, [*arguments, *outside], floats, ints)
+
+
+def _instruction(name: str, regions: Sequence[Region], count: int, build: Callable[..., Callable], strided: Sequence[Any]) -> RegionInstruction:
+    outside = [len(region.outside) for region in regions]
+    floats, ints = [len(region.floats) for region in regions], [len(region.ints) for region in regions]
+
+    def with_functions(rules: bool) -> Callable:
+        evaluators = [evaluator(region, rules) for region in regions]
+
+        def function(*everything: Any) -> Any:
+            arguments, rest = everything[:count], list(everything[count:])
+            taken = []
+            for sizes in (outside, floats, ints):
+                groups = []
+                for size in sizes:
+                    groups.append(rest[:size])
+                    del rest[:size]
+                taken.append(groups)
+            functions = [
+                (lambda *given, run=run, o=o, f=f, i=i: run(given, o, f, i)) for run, o, f, i in zip(evaluators, *taken, strict=True)  # type: ignore[misc]
+            ]
+            return tuple(build(*functions)(*arguments))
+
+        return function
+
+    return RegionInstruction(name, with_functions, sum(floats), sum(ints), strided)
+
+
+def is_tensor_tree(tree: Any) -> bool:
+    """Whether a container holds nothing but tensors."""
+    return all(isinstance(leaf, Tensor) for leaf in pytree.leaves(tree))
+
+
+def describe_difference(left: Sequence[Aval], right: Sequence[Aval], names: tuple[str, str], operator: str) -> None:
+    """Check that two lists of tensors are alike.
+
+    Raises:
+        UncapturedHigherOrderOpError: torch's text.
+    """
+    if len(left) != len(right):
+        raise UncapturedHigherOrderOpError(
+            f"Expected {names[0]} and {names[1]} to have same number of outputs but got lhs:{_shown(left)} and rhs:{_shown(right)}\n"
+            f"  Higher Order Operator: {operator}"
+        )
+    lines = []
+    for k, (a, b) in enumerate(zip(left, right)):
+        found = [
+            f"'{what}: {x} vs {y}'"
+            for what, x, y in (("shape", a.size, b.size), ("dtype", a.dtype, b.dtype), ("device", a.device, b.device))
+            if x != y
+        ]
+        if found:
+            lines.append(f"pair[{k}] differ in {', '.join(found)}, where lhs is {_one(a)} and rhs is {_one(b)}")
+    if lines:
+        raise UncapturedHigherOrderOpError(
+            f"Expected {names[0]} and {names[1]} to have same metadata but found:\n" + "\n".join(lines) + f"\n  Higher Order Operator: {operator}"
+        )
+
+
+def _one(aval: Aval) -> str:
+    dtype = "" if str(aval.dtype) == "torch.float32" else f", dtype={aval.dtype}"
+    return f"FakeTensor(..., size={tuple(aval.size)}{dtype})"
+
+
+def _shown(avals: Sequence[Aval]) -> str:
+    return "[" + ", ".join([_one(a) for a in avals]) + "]"
+
+

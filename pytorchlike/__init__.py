@@ -122,7 +122,7 @@ __getattr__, __dir__ = _operator_namespace(
     "",
     (
         "_C", "_dynamo", "_higher_order_ops", "_inductor", "_jit_internal", "_tensor", "_utils", "amp", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func",
-        "futures", "hub", "jit", "linalg", "mps", "multiprocessing", "nn", "optim", "overrides", "profiler", "serialization", "signal", "sparse", "special", "storage", "testing",
+        "futures", "hub", "jit", "linalg", "mps", "multiprocessing", "nn", "optim", "overrides", "profiler", "profiler", "serialization", "signal", "sparse", "special", "storage", "testing",
         "utils", "version", "xpu",
     ),
     {"compile": "compiler", "cond": "_higher_order_ops", "while_loop": "_higher_order_ops", "load": "serialization", "save": "serialization"},

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import jax
 
 if TYPE_CHECKING:
     from .lower import Program
     from .trie import State
 
-__all__ = ["compilations", "count_compilation", "count_flush", "explain", "flushes", "reset_counters"]
+__all__ = ["compilations", "count_compilation", "count_flush", "explain", "flushes", "reset_counters", "tell", "watchers"]
 
 logger = logging.getLogger("pytorchlike.graph")
 
@@ -20,6 +24,9 @@ flushes: Counter[str] = Counter()
 compilations: list[Program] = []
 #: instructions recorded and flushed.
 recorded = Counter[str]()
+
+#: Called with (instructions that ran together, when that began, when their results were there) while somebody measures.
+watchers: list[Callable[[list[Any], float, float], None]] = []
 
 #: A first run that takes longer than this is worth a line in the log.
 SLOW_COMPILATION_SECONDS = 1.0
@@ -36,6 +43,18 @@ def count_compilation(program: Program) -> None:
     compilations.append(program)
     if program.first_run_seconds > SLOW_COMPILATION_SECONDS:
         logger.info("compiled a trace of %d operators in %.1f s", program.step_count, program.first_run_seconds)
+
+
+def tell(instructions: list[Any], start: float, results: Any) -> None:
+    """Tell the watchers that instructions ran together; waits for the results, so that the time is that of the work.
+
+    Args:
+        start: of ``time.perf_counter``.
+    """
+    jax.block_until_ready(results)
+    end = time.perf_counter()
+    for watch in list(watchers):
+        watch(instructions, start, end)
 
 
 def reset_counters() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from ..core.device import jax_device
 from ..core.state import thread
-from . import cache, tiers
+from . import cache, counters, tiers
 from .instruction import Instruction, enable_x64
 from .value import Aval, Value, constant
 
@@ -59,6 +60,7 @@ def run_now(instruction: Instruction, arguments: tuple[Value, ...], floats: tupl
     if any(a.is_meta for a in inference.outputs):
         return tuple([constant(None, a) for a in inference.outputs])
     scalars = [*[np.float64(f) for f in floats], *[np.int64(i) for i in ints]]
+    start = time.perf_counter() if counters.watchers else 0.0
     with enable_x64(True):
         if any(isinstance(a, jax.core.Tracer) for a in arrays):
             found = thread.state.on_tracers
@@ -66,6 +68,8 @@ def run_now(instruction: Instruction, arguments: tuple[Value, ...], floats: tupl
             return tuple([constant(r, a) for r, a in zip(results, inference.outputs, strict=True)])
         with jax.ensure_compile_time_eval():  # constants inside a JAX transformation are computed now
             results, flags = _compiled(instruction, avals)(*arrays, *scalars)
+    if counters.watchers:
+        counters.tell([instruction], start, results)
     for flag, check in zip(flags, instruction.data_checks, strict=True):
         failed, *numbers = np.asarray(flag)
         if failed:

@@ -52,7 +52,7 @@ class Program:
         Args:
             protected: donated inputs that must survive this run.
         """
-        start = time.perf_counter() if self.runs == 0 else 0.0
+        start = time.perf_counter() if self.runs == 0 or counters.watchers else 0.0
         if len(self.parts) == 1:
             results, flags = self.parts[0].run(values, floats, ints, protected)
         else:  # values on several devices: one part for each, none reads another's results
@@ -68,6 +68,8 @@ class Program:
         if self.runs == 1:
             self.first_run_seconds = time.perf_counter() - start
             counters.count_compilation(self)
+        if counters.watchers:
+            counters.tell([state.instruction for part in self.parts for state in part.steps], start, results)
         return results, flags
 
 

@@ -9,7 +9,7 @@ Ref: https://docs.pytorch.org/docs/stable/notes/gradcheck.html
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,10 +21,11 @@ from ..dispatch.registry import lookup
 from ..tensors.convert import from_numpy
 from ..tensors.generator import Generator
 from ..tensors.tensor import Tensor
-from . import jacobians
+from . import forward_ad, jacobians
 from .engine import grad
 from .function import Function
 from .jacobians import Direction, as_tuple, elements, is_float, to_tensor
+from .vmap import vmap
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
@@ -64,6 +65,7 @@ _SLOW_MODE_WOULD_DO = (
     "Fast gradcheck failed but element-wise differences are small. This means that the\ntest might've passed in slow_mode!"
 )
 _BATCHED = "gradcheck or gradgradcheck failed while testing batched gradient computation."
+_BATCHED_FORWARD = "gradcheck failed while testing batched gradient computation with forward-mode AD."
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ class _Options:
     check_undefined_grad: bool
     check_grad_dtypes: bool
     check_batched_grad: bool
+    check_batched_forward_grad: bool
     check_forward_ad: bool
     check_backward_ad: bool
     fast_mode: bool
@@ -141,7 +144,8 @@ def gradcheck(
         nondet_tol: by how much two backward passes may differ.
         check_undefined_grad: missing gradients of outputs are to be taken as zeros.
         check_grad_dtypes: gradients are to have their inputs' dtypes.
-        check_batched_grad: several gradients of an output at once (``is_grads_batched``) are to give what one after the other gives.
+        check_batched_grad: several gradients of an output at once (by vmap) are to give what one after the other gives.
+        check_batched_forward_grad: the same for tangents of the inputs.
         check_forward_ad, check_backward_ad: which of the two modes is checked.
         fast_mode: compare the Jacobians' products with random vectors.
         masked: the gradient of a zero gradient need only be near zero.
@@ -150,7 +154,7 @@ def gradcheck(
         GradcheckError: a wrong derivative; torch's text.
         ValueError: no input requires a gradient, or an output is sparse.
         RuntimeError: an input whose elements overlap in memory.
-        NotImplementedError: a sparse input; ``check_batched_forward_grad``.
+        NotImplementedError: a sparse input.
     """
     if not (check_forward_ad or check_backward_ad):
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
@@ -158,11 +162,10 @@ def gradcheck(
         raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
-    if check_batched_forward_grad:
-        raise NotImplementedError("gradcheck: check_batched_forward_grad is not supported; compare torch.func.vmap of torch.func.jvp with a loop")
     options = _Options(
-        eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes, check_batched_grad, check_forward_ad, check_backward_ad, fast_mode, masked
-    )
+        eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes, check_batched_grad, check_batched_forward_grad, check_forward_ad,
+        check_backward_ad, fast_mode, masked,
+    )  # fmt: skip
     try:
         _check(func, as_tuple(inputs), options)
     except GradcheckError:
@@ -261,6 +264,10 @@ def _check(function: Callable, inputs: tuple, options: _Options) -> None:
         if options.check_undefined_grad:
             for part in parts:
                 _check_undefined_tangents(part)
+    if options.check_batched_forward_grad:
+        for k, x in enumerate(inputs):
+            if is_float(x) and x.requires_grad:
+                _check_batched_forward(function, inputs, k)
     if not options.check_backward_ad:
         return
     if options.check_batched_grad:
@@ -456,26 +463,41 @@ def _mismatch(part: _Part, output: int, input: int, numerical: str, analytical: 
 # ---------------------------------------------------------------------------------------------------------------- what else must hold
 def _check_batched(leaves: list[Tensor], output: Tensor, number: int) -> None:
     """Two gradients of an output at once give what they give one after the other."""
-    draws = [_random_normal(output) for _ in range(2)]
-    expected = [_zeros_for_none(grad(output, leaves, v, retain_graph=True, allow_unused=True), leaves) for v in draws]
+
+    def pull_back(v: Tensor) -> tuple[Tensor, ...]:
+        found = grad(output, leaves, v, retain_graph=True, allow_unused=True)
+        return tuple([_zeros_like(x) if g is None else g for g, x in zip(found, leaves, strict=True)])
+
+    _check_same_at_once(pull_back, output, lambda k: f"For output {number} and input {k}", _BATCHED)
+
+
+def _check_batched_forward(function: Callable, inputs: tuple, position: int) -> None:
+    """Two tangents of an input at once give what they give one after the other."""
+    def push_forward(tangent: Tensor) -> tuple[Tensor, ...]:
+        with forward_ad.dual_level():
+            plain = [x.detach() if isinstance(x, Tensor) else x for x in inputs]
+            plain[position] = forward_ad.make_dual(plain[position], tangent)
+            pairs = [forward_ad.unpack_dual(o) for o in as_tuple(function(*plain)) if o is not None]
+            return tuple([_zeros_like(primal) if t is None else t for primal, t in pairs])
+
+    _check_same_at_once(push_forward, inputs[position], lambda k: f"For output {k} and input {k}", _BATCHED_FORWARD)
+
+
+def _check_same_at_once(function: Callable, like: Tensor, where: Callable[[int], str], failed: str) -> None:
+    draws = [lookup("randn_like")(like.detach()) for _ in range(2)]
+    expected = [[elements(r) for r in function(v)] for v in draws]
     try:
-        batch = grad(output, leaves, lookup("stack")(draws), retain_graph=True, allow_unused=True, is_grads_batched=True)
+        batch = vmap(function)(lookup("stack")(draws))
     except RuntimeError as error:
-        raise GradcheckError(f"While computing batched gradients, got: {error}\n\n{_BATCHED}") from error
+        raise GradcheckError(f"While computing batched gradients, got: {error}\n\n{failed}") from error
     for k, found in enumerate(batch):
-        wanted = np.stack([row[k] for row in expected])
-        got = np.zeros_like(wanted) if found is None else elements(found)
+        got, wanted = elements(found), np.stack([row[k] for row in expected])
         if not np.allclose(got, wanted):
-            text = f"For output {number} and input {k}:\n\n{_BATCHED}\n\nGot:\n{_text(got)}\n\nExpected:\n{_text(wanted)}"
-            raise GradcheckError(text)
+            raise GradcheckError(f"{where(k)}:\n\n{failed}\n\nGot:\n{_text(got)}\n\nExpected:\n{_text(wanted)}")
 
 
-def _random_normal(output: Tensor) -> Tensor:
-    return lookup("randn_like")(output.detach())
-
-
-def _zeros_for_none(grads: Sequence[Tensor | None], leaves: Sequence[Tensor]) -> list[np.ndarray]:
-    return [np.zeros(tuple(x.shape), x.dtype.numpy) if g is None else elements(g) for g, x in zip(grads, leaves, strict=True)]
+def _zeros_like(x: Tensor) -> Tensor:
+    return lookup("zeros_like")(x.detach())
 
 
 def _check_multiplied(whole: _Part, masked: bool | None) -> None:
@@ -531,8 +553,6 @@ def _check_undefined_gradients(whole: _Part) -> None:
 
 def _check_undefined_tangents(part: _Part) -> None:
     """An input without a tangent gives what one with a zero tangent gives."""
-    from . import forward_ad
-
     random = Generator()
     tangents = {k: _random_direction(x, random).reshape(tuple(x.shape)) for k, x in zip(part.leaf_positions, part.leaves, strict=True)}
 

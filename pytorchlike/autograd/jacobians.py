@@ -20,6 +20,7 @@ from ..graph.value import aval_of, constant, on_device
 from ..tensors.convert import host_array
 from ..tensors.mutation import write_into
 from ..tensors.tensor import Tensor, make_tensor
+from . import forward_ad
 from .engine import grad
 
 __all__ = [
@@ -203,8 +204,6 @@ def _on_tape(inputs: Sequence[Any]) -> list[int]:
 
 def _tangents(function: Callable, inputs: Sequence[Any], position: int, direction: np.ndarray, mismatch: type[Exception] | None) -> list[np.ndarray]:
     """The flattened tangents of the outputs for a tangent of one input; the other inputs' are zero."""
-    from . import forward_ad
-
     with forward_ad.dual_level():
         duals = [
             forward_ad.make_dual(x.detach(), to_tensor(direction if k == position else np.zeros(tuple(x.shape)), x))

@@ -56,7 +56,25 @@ def _functions(module: Any) -> Any:
         def backward(ctx, a, b):
             return a * 2 + b * 3
 
-    return Wrong.apply, NotMultiplied.apply, Random.apply, NeedsBoth.apply
+    class WrongForward(Function):
+        @half
+        def forward(x):
+            return x * x
+
+        @half
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(inputs[0])
+            ctx.save_for_forward(inputs[0])
+
+        @half
+        def backward(ctx, g):
+            return g * 2 * ctx.saved_tensors[0]
+
+        @half
+        def jvp(ctx, tangent):
+            return tangent * ctx.saved_tensors[0]
+
+    return Wrong.apply, NotMultiplied.apply, Random.apply, NeedsBoth.apply, WrongForward.apply
 
 
 def _outcome(module: Any, case: Callable, method: str) -> Any:
@@ -107,6 +125,12 @@ CHECKS = {
     "an empty input": lambda T: (lambda x: x * 2, T.zeros(0, dtype=T.float64, requires_grad=True), {}),
     "a shape that changes": lambda T: (lambda x: x[x > x.mean()], _x(T), {"eps": 2.0}),
     "batched": lambda T: (lambda x, y: (x * y).tanh(), (_x(T), _x(T)), {"check_batched_grad": True}),
+    "forward mode": lambda T: (lambda x, y: (x * y).tanh(), (_x(T), _x(T)), {"check_forward_ad": True}),
+    "forward mode, fast": lambda T: (lambda x, y: (x * y).tanh(), (_x(T), _x(T)), {"check_forward_ad": True, "fast_mode": True}),
+    "forward mode, complex": lambda T: (lambda z: z * z.exp(), _z(T), {"check_forward_ad": True}),
+    "forward mode, batched": lambda T: (lambda x: x.tanh(), _x(T), {"check_forward_ad": True, "check_batched_forward_grad": True}),
+    "forward mode, wrong": lambda T: (_functions(T)[4], _x(T), {"check_forward_ad": True}),
+    "forward mode, wrong, fast": lambda T: (_functions(T)[4], _x(T), {"check_forward_ad": True, "fast_mode": True}),
     "no mode": lambda T: (lambda x: x, _x(T), {"check_backward_ad": False}),
     "batched without backward": lambda T: (lambda x: x, _x(T), {"check_backward_ad": False, "check_forward_ad": True, "check_batched_grad": True}),
 }
@@ -124,6 +148,7 @@ SECOND_CHECKS = {
     "two outputs": CHECKS["two outputs"],
     "not contiguous": lambda T: (lambda x: (x**3, x.exp()), _x(T), {"gen_non_contig_grad_outputs": True}),
     "given gradients": lambda T: (lambda x: x**3, _x(T), {"grad_outputs": T.ones(3, dtype=T.float64, requires_grad=True)}),
+    "forward over backward": lambda T: (lambda x: x.tanh(), _x(T), {"check_fwd_over_rev": True}),
     "no mode": lambda T: (lambda x: x, _x(T), {"check_rev_over_rev": False}),
 }
 
@@ -158,8 +183,3 @@ def test_the_random_numbers_of_the_user_stay() -> None:
     ours.manual_seed(3)
     ours.autograd.gradcheck(lambda x: x.sin(), ours.ones(3, dtype=ours.float64, requires_grad=True), fast_mode=True)
     assert ours.rand(2).tolist() == expected
-
-
-def test_what_is_not_supported() -> None:
-    with pytest.raises(NotImplementedError, match="check_batched_forward_grad"):
-        ours.autograd.gradcheck(lambda x: x, _x(ours), check_forward_ad=True, check_batched_forward_grad=True)

@@ -272,19 +272,6 @@ def test_attributes_are_fixed():
         assert same(set_attribute(name))[0] == "ValueError"
 
 
-@pytest.mark.parametrize("persistent", [False, True])
-def test_workers_fall_back_to_the_main_process_in_the_same_order(persistent):
-    def epochs(library, data):
-        loader = data.DataLoader(list(range(10)), batch_size=4, shuffle=True, num_workers=1, persistent_workers=persistent)
-        return list(loader), list(loader)
-
-    ours_data.dataloader._warn_workers.cache_clear()
-    mine, caught = outcome(seeded(epochs), ours, ours_data)
-    wanted, _ = outcome(seeded(epochs), theirs, theirs_data)
-    assert mine == wanted
-    assert len(caught) == 1 and caught[0][0] is UserWarning and "no worker processes yet" in caught[0][1]
-
-
 def test_pinned_memory_without_accelerator_warns_as_torch_does():
     same(lambda library, data: list(data.DataLoader([1, 2], pin_memory=True)))
 

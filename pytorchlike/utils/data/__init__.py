@@ -1,5 +1,7 @@
 """``torch.utils.data``: datasets, samplers and the loader that makes batches of them."""
 
+from typing import Any
+
 from ._utils.collate import default_collate, default_convert
 from ._utils.worker import get_worker_info
 from .dataloader import DataLoader, _DatasetKind
@@ -12,3 +14,14 @@ __all__ = [
     "SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler", "_DatasetKind", "default_collate",
     "default_convert", "get_worker_info", "random_split",
 ]  # fmt: skip
+
+_DATA_PIPES = frozenset({
+    "DFIterDataPipe", "DataChunk", "IterDataPipe", "MapDataPipe", "argument_validation", "datapipes", "functional_datapipe", "graph", "graph_settings",
+    "guaranteed_datapipes_determinism", "non_deterministic", "runtime_validation", "runtime_validation_disabled",
+})  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in _DATA_PIPES:
+        raise AttributeError(f"torch.utils.data.{name}: data pipes are not in pytorchlike; use Dataset, IterableDataset and functions of batches")
+    raise AttributeError(f"module 'torch.utils.data' has no attribute '{name}'")

@@ -1,10 +1,10 @@
-"""`DataLoader`: batches of a dataset.  They are made in the main process, whatever ``num_workers`` says."""
+"""`DataLoader`: batches of a dataset, made in the main process or by worker processes."""
 
 from __future__ import annotations
 
-import functools
 import itertools
 import multiprocessing
+import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.context import BaseContext
@@ -33,8 +33,7 @@ class _DatasetKind:
 
     @staticmethod
     def create_fetcher(kind: int, dataset: Any, auto_collation: bool, collate_fn: Callable, drop_last: bool) -> Any:
-        fetcher = _utils.fetch._MapDatasetFetcher if kind == _DatasetKind.Map else _utils.fetch._IterableDatasetFetcher
-        return fetcher(dataset, auto_collation, collate_fn, drop_last)
+        return _utils.fetch.create_fetcher(kind, dataset, auto_collation, collate_fn, drop_last)
 
 
 class _InfiniteConstantSampler(Sampler):
@@ -44,21 +43,14 @@ class _InfiniteConstantSampler(Sampler):
         return itertools.repeat(None)
 
 
-@functools.cache
-def _warn_workers() -> None:
-    warnings.warn(
-        "DataLoader(num_workers > 0): pytorchlike has no worker processes yet, so batches are made in the main process; their order is the same",
-        UserWarning,
-        stacklevel=4,
-    )
-
-
 class DataLoader(Generic[T]):
     """Iterates over the batches of a dataset, with torch's arguments.
 
     Args:
-        num_workers: accepted; batches are made in the main process, and a warning says so once.
+        num_workers: how many processes make batches; 0 makes them in the main process.  They are spawned, not forked, and work on the CPU; what
+            they make comes in memory that both processes map.  With cloudpickle installed, the main module need not be importable.
         pin_memory: accepted; JAX chooses the memory from which it copies to a device.
+        multiprocessing_context: "fork" is replaced by "spawn", with a warning.
     """
 
     __module__ = "torch.utils.data.dataloader"
@@ -140,6 +132,7 @@ class DataLoader(Generic[T]):
         self.__initialized = True
         self._IterableDataset_len_called: int | None = None
         self._iterator = None
+        self.check_worker_number_rationality()
 
     @staticmethod
     def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None, persistent_workers: bool) -> None:
@@ -169,7 +162,7 @@ class DataLoader(Generic[T]):
 
     @property
     def multiprocessing_context(self) -> BaseContext | None:
-        """Kept for programs that read it; there are no worker processes."""
+        """How worker processes are started; None spawns them."""
         return self.__multiprocessing_context
 
     @multiprocessing_context.setter
@@ -200,9 +193,10 @@ class DataLoader(Generic[T]):
         super().__setattr__(name, value)
 
     def _get_iterator(self) -> _BaseDataLoaderIter:
-        if self.num_workers > 0:
-            _warn_workers()
-        return _SingleProcessDataLoaderIter(self)
+        if self.num_workers == 0:
+            return _SingleProcessDataLoaderIter(self)
+        self.check_worker_number_rationality()
+        return _MultiProcessingDataLoaderIter(self)
 
     def __iter__(self) -> _BaseDataLoaderIter:
         if self.persistent_workers and self.num_workers > 0:  # one iterator for all epochs: it draws its seed once
@@ -232,7 +226,20 @@ class DataLoader(Generic[T]):
         return length
 
     def check_worker_number_rationality(self) -> None:
-        """Nothing to check: no processes are started."""
+        """Warn of more workers than processors."""
+        usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        if self.num_workers and (usable is None or self.num_workers > usable):
+            note = "" if hasattr(os, "sched_getaffinity") else " (`cpuset` is not taken into account)"
+            suggested = (
+                f"Our suggested max number of worker in current system is {usable}{note}, which is smaller than what this DataLoader is going to create."
+                if usable is not None
+                else "DataLoader is not able to compute a suggested max number of worker in current system."
+            )
+            warnings.warn(
+                f"This DataLoader will create {self.num_workers} worker processes in total. {suggested} Please be aware that excessive worker "
+                "creation might get DataLoader running slow or even freeze, lower the worker number to avoid potential slowness/freeze if necessary.",
+                stacklevel=2,
+            )
 
 
 class _BaseDataLoaderIter:
@@ -241,22 +248,33 @@ class _BaseDataLoaderIter:
     def __init__(self, loader: DataLoader) -> None:
         self._dataset = loader.dataset
         self._dataset_kind = loader._dataset_kind
+        self._IterableDataset_len_called = loader._IterableDataset_len_called
         self._auto_collation = loader._auto_collation
         self._drop_last = loader.drop_last
         self._index_sampler = loader._index_sampler
         self._collate_fn = loader.collate_fn
         self._num_workers = loader.num_workers
-        if loader.pin_memory and not device_count("cuda"):
+        self._timeout = loader.timeout
+        self._persistent_workers = loader.persistent_workers
+        if loader.pin_memory and loader.pin_memory_device:
+            warnings.warn(
+                "pin_memory_device is deprecated, the current accelerator will be used as the device,"
+                f"ignore pin_memory_device='{loader.pin_memory_device}'.",
+                stacklevel=4,
+            )
+        self._pin_memory = loader.pin_memory and device_count("cuda") > 0
+        if loader.pin_memory and not self._pin_memory:
             warnings.warn(
                 "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.", stacklevel=4
             )
-        self._base_seed = draw_seed(loader.generator)  # the workers' seed: drawn, since torch draws it
-        self._reset(loader)
+        self._sampler_iter = iter(self._index_sampler)
+        self._base_seed = draw_seed(loader.generator)
+        self._num_yielded = 0
 
     def __iter__(self) -> _BaseDataLoaderIter:
         return self
 
-    def _reset(self, loader: DataLoader) -> None:
+    def _reset(self, loader: DataLoader, first_iter: bool = False) -> None:
         self._sampler_iter = iter(self._index_sampler)
         self._num_yielded = 0
         self._IterableDataset_len_called = loader._IterableDataset_len_called
@@ -272,14 +290,21 @@ class _BaseDataLoaderIter:
 
         step_boundary("DataLoader")
         data = self._next_data()
+        if self._pin_memory:
+            data = _utils.pin_memory.pin_memory(data)
         self._num_yielded += 1
         expected = self._IterableDataset_len_called
         if self._dataset_kind == _DatasetKind.Iterable and expected is not None and self._num_yielded > expected:
-            warnings.warn(
+            message = (
                 f"Length of IterableDataset {self._dataset} was reported to be {expected}(when accessing len(dataloader)), "
-                f"but {self._num_yielded} samples have been fetched. ",
-                stacklevel=2,
+                f"but {self._num_yielded} samples have been fetched. "
             )
+            if self._num_workers > 0:
+                message += (
+                    "For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset replica at each worker. "
+                    "Please see https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for examples."
+                )
+            warnings.warn(message, stacklevel=2)
         return data
 
     def __len__(self) -> int:
@@ -292,11 +317,98 @@ class _BaseDataLoaderIter:
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
     """Batches made where they are asked for."""
 
-    def _reset(self, loader: DataLoader) -> None:
-        super()._reset(loader)
+    def __init__(self, loader: DataLoader) -> None:
+        super().__init__(loader)
         self._dataset_fetcher = _DatasetKind.create_fetcher(
             self._dataset_kind, self._dataset, self._auto_collation, self._collate_fn, self._drop_last
         )
 
     def _next_data(self) -> Any:
         return self._dataset_fetcher.fetch(self._next_index())
+
+
+class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
+    """Batches made by worker processes, which are ``prefetch_factor`` batches each ahead of what is asked for.
+
+    Tasks go round the workers, and each answers in the order of its tasks, so a batch in order is the next answer of one worker.
+
+    Attributes:
+        _pending: number of the task -> its worker, for batches that were not yet returned, in order.
+        _active: whether a worker's stream may have more.
+        _tasks: how many tasks a worker has.
+    """
+
+    def __init__(self, loader: DataLoader) -> None:
+        super().__init__(loader)
+        self._in_order = loader.in_order
+        self._prefetch_factor: int = loader.prefetch_factor  # type: ignore[assignment]
+        setup = _utils.worker.Setup(
+            self._dataset_kind, self._dataset, self._auto_collation, self._collate_fn, self._drop_last, self._base_seed, loader.worker_init_fn,
+            self._num_workers,
+        )  # fmt: skip
+        self._pool = _utils.pool.Pool(setup, loader.multiprocessing_context, self._timeout)
+        self._workers = self._pool.processes
+        self._reset(loader, first_iter=True)
+
+    def _reset(self, loader: DataLoader, first_iter: bool = False) -> None:
+        super()._reset(loader, first_iter)
+        if not first_iter:
+            self._resume()
+        self._send_idx = 0
+        self._pending: dict[int, int] = {}
+        self._active = [True] * self._num_workers
+        self._tasks = [0] * self._num_workers
+        self._cycle = itertools.cycle(range(self._num_workers))
+        for _ in range(self._prefetch_factor * self._num_workers):
+            self._try_put_index()
+
+    def _resume(self) -> None:
+        """Start another pass in all workers; what is left of the last one is dropped."""
+        for worker in range(self._num_workers):
+            self._pool.send(worker, _utils.worker._ResumeIteration())
+        for worker in range(self._num_workers):
+            while not isinstance(self._pool.receive([worker])[0], _utils.worker._ResumeIteration):
+                pass
+
+    def _try_put_index(self) -> None:
+        """Give the next task to the worker whose turn it is, if there are a task and a worker."""
+        try:
+            index = self._next_index()
+        except StopIteration:
+            return
+        most = self._prefetch_factor * self._num_workers
+        for worker in itertools.islice(self._cycle, self._num_workers):
+            if self._active[worker] and (self._in_order or self._tasks[worker] < most // sum(self._active)):
+                break
+        else:
+            return
+        self._pool.send(worker, (self._send_idx, index))
+        self._pending[self._send_idx] = worker
+        self._tasks[worker] += 1
+        self._send_idx += 1
+
+    def _next_data(self) -> Any:
+        while True:
+            for position in [p for p, worker in self._pending.items() if not self._active[worker]]:
+                del self._pending[position]  # its worker's stream had ended
+            if not self._pending:
+                if not self._persistent_workers:
+                    self._pool.stop()
+                raise StopIteration
+            waiting = set(self._pending.values()) if not self._in_order else [next(iter(self._pending.values()))]
+            position, data = self._pool.receive(list(waiting))
+            if isinstance(data, _utils.worker._IterableDatasetStopIteration):
+                self._active[data.worker_id] = False
+                if not self._persistent_workers:
+                    self._pool.finish(data.worker_id)
+                self._try_put_index()
+                continue
+            worker = self._pending.pop(position)
+            self._tasks[worker] -= 1
+            self._try_put_index()
+            if isinstance(data, _utils.ExceptionWrapper):
+                data.reraise()
+            return data
+
+    def _shutdown_workers(self) -> None:
+        self._pool.stop()

@@ -71,3 +71,9 @@ class _IterableDatasetFetcher(_BaseDatasetFetcher):
         if not data or (self.drop_last and len(data) < len(possibly_batched_index)):
             raise StopIteration
         return self.collate_fn(data)
+
+
+def create_fetcher(kind: int, dataset: Any, auto_collation: bool, collate_fn: Callable, drop_last: bool) -> Any:
+    """The fetcher of a kind of dataset: 0 for samples by index, 1 for a stream."""
+    fetcher = _IterableDatasetFetcher if kind else _MapDatasetFetcher
+    return fetcher(dataset, auto_collation, collate_fn, drop_last)

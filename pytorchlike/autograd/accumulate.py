@@ -15,6 +15,7 @@ from ..tensors.mutation import write_into
 from ..tensors.relayout import instruction as relayout_instruction
 from ..tensors.tape import AccumulateGrad
 from ..tensors.tensor import Tensor, make_tensor
+from .grad_mode import kept
 from .sparse_gradients import accumulate_sparse
 
 __all__ = ["ADD", "accumulate", "warn_of_cycle"]
@@ -81,7 +82,7 @@ def _wanted_stride(leaf: Tensor) -> tuple[int, ...] | None:
 
 def _value_in_layout_of(leaf: Tensor, gradient: Value) -> Value:
     aval = gradient.aval
-    if aval.stride == (leaf._value.aval.stride if leaf._storage is None else leaf._geometry.stride):
+    if aval.stride == (leaf._value.aval.stride if leaf._storage is None else leaf._geometry.stride) or not kept.grad_layout:
         return gradient
     wanted = _wanted_stride(leaf)
     if wanted is None and aval.is_contiguous or wanted is not None and all(n == 1 or a == b for n, a, b in zip(aval.size, aval.stride, wanted)):

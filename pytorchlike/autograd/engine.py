@@ -251,9 +251,12 @@ def run_backward(roots: list[tuple[Edge, Any]], *, keep: bool, create_graph: boo
     previous = state.grad_enabled
     state.grad_enabled = create_graph
     run = Pass(nodes, awaited, wanted, keep, create_graph)
-    running.tasks.append(Task(nodes, awaited, inputs is None, not accumulates))
+    task = Task(nodes, awaited, inputs is None, not accumulates)
+    running.tasks.append(task)
     try:
         run.all(roots)
+        for callback in task.callbacks:
+            callback()
     finally:
         running.tasks.pop()
         state.grad_enabled = previous

@@ -45,6 +45,7 @@ class FunctionCtx:
     dirty_tensors: Sequence[Any]
     non_differentiable: Sequence[Any]
     saved_for_forward: Sequence[Any]
+    needs_input_grad: tuple[bool, ...] = ()
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors for ``backward``; read them there as ``ctx.saved_tensors``.  None may be among them."""
@@ -64,6 +65,9 @@ class FunctionCtx:
     def mark_non_differentiable(self, *args: Tensor) -> None:
         """These outputs have no gradient."""
         self.non_differentiable = args
+
+    def mark_shared_storage(self, *pairs: Any) -> None:
+        """Accepted without effect: tensors that share memory are known."""
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether missing output gradients arrive as zeros (the default) or as None."""

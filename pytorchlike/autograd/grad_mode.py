@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,8 @@ from ..graph.value import InferenceValue, Value
 from ..tensors import inference
 
 __all__ = [
-    "enable_grad", "inference_mode", "is_grad_enabled", "is_inference", "is_inference_mode_enabled", "no_grad", "set_grad_enabled",
+    "enable_grad", "enforce_grad_layout_policy", "inference_mode", "is_grad_enabled", "is_inference", "is_inference_mode_enabled",
+    "no_grad", "set_grad_enabled", "set_multithreading_enabled",
 ]  # fmt: skip
 
 
@@ -161,3 +163,54 @@ class inference_mode(_Switch):  # noqa: N801 - torch's name
         state = thread.state
         state.grad_enabled, state.inference = self.previous.pop()
         state.value_class = InferenceValue if state.inference else Value
+
+
+class _Kept(threading.local):
+    """Per thread: settings that only their own switches and few others look at.
+
+    Attributes:
+        grad_layout: gradients of leaves get the leaves' strides.
+        multithreading: what `set_multithreading_enabled` was told.
+    """
+
+    grad_layout = True
+    multithreading = True
+
+
+kept = _Kept()
+
+
+class _KeptSwitch(_Switch):
+    """A switch of one of the settings in `_Kept`: at once, and back at the end when used as a context manager or decorator."""
+
+    _name = ""
+
+    def __init__(self, mode: bool = True) -> None:
+        self.mode = mode
+        self.prev = getattr(kept, self._name)
+        setattr(kept, self._name, mode)
+
+    def __call__(self, function: Callable) -> Callable:
+        setattr(kept, self._name, self.prev)
+        return super().__call__(function)
+
+    def _again(self) -> _KeptSwitch:
+        return type(self)(self.mode)
+
+    def __enter__(self) -> None:
+        setattr(kept, self._name, self.mode)
+
+    def __exit__(self, *error: object) -> None:
+        setattr(kept, self._name, self.prev)
+
+
+class enforce_grad_layout_policy(_KeptSwitch):  # noqa: N801 - torch's name
+    """Whether the first gradient of a leaf gets the leaf's strides (the default) or stays as it comes."""
+
+    _name = "grad_layout"
+
+
+class set_multithreading_enabled(_KeptSwitch):  # noqa: N801 - torch's name
+    """Accepted without effect: a backward pass runs in the thread that calls it."""
+
+    _name = "multithreading"

@@ -18,7 +18,7 @@ from .task import current_task, running, will_run
 
 __all__ = [
     "GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version",
-    "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks", "set_override_stale_capture_stream",
+    "region_activation_memory_budget", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks", "set_override_stale_capture_stream",
     "set_warn_on_accumulate_grad_stream_mismatch",
 ]  # fmt: skip
 
@@ -232,6 +232,23 @@ def _register_any(tensors: Sequence[Tensor], fn: Callable[[Tensor], None]) -> tu
             fn(gradient)
 
     return tuple([t.register_hook(hook) for t in tensors if t.requires_grad])
+
+
+def region_activation_memory_budget(budget: float) -> contextlib.AbstractContextManager[None]:
+    """Accepted inside of compiled functions, where XLA plans the memory: the budget has no effect.
+
+    Raises:
+        RuntimeError: outside of a compiled function, torch's text.
+        TypeError, ValueError: no number between 0 and 1.
+    """
+    name = "torch.autograd.graph.region_activation_memory_budget"
+    if isinstance(budget, bool) or not isinstance(budget, (int, float)):
+        raise TypeError(f"{name}: expects a float, got {type(budget).__name__}")
+    if not 0.0 <= budget <= 1.0:
+        raise ValueError(f"{name}: must be in [0, 1], got {budget}")
+    if thread.state.capture is None:
+        raise RuntimeError(f"{name} can only be used inside a torch.compile region; it has no effect in eager mode.")
+    return contextlib.nullcontext()
 
 
 def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:

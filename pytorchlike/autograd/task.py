@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Container
+from collections.abc import Callable, Container
 from typing import Any
 
 from ..tensors.tape import AccumulateGrad, Node
@@ -22,10 +22,11 @@ class Task:
         nodes, leaves: those that gradients arrive at.
         is_plain: ``backward`` without ``inputs``.
         captures: gradients are returned, not accumulated.
+        callbacks: called when the pass has ended.
         node, grads: the node that is running and what arrived there; kept up to date where somebody else's code may run.
     """
 
-    __slots__ = ("number", "nodes", "leaves", "is_plain", "captures", "node", "grads")
+    __slots__ = ("number", "nodes", "leaves", "is_plain", "captures", "callbacks", "node", "grads")
 
     def __init__(self, nodes: Container[Node], leaves: Container[Node], is_plain: bool, captures: bool) -> None:
         self.number = _next_number()
@@ -33,6 +34,7 @@ class Task:
         self.leaves = leaves
         self.is_plain = is_plain
         self.captures = captures
+        self.callbacks: list[Callable[[], None]] = []
         self.node: Node | None = None
         self.grads: list[Any] = []
 

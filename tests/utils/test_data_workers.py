@@ -190,4 +190,4 @@ def test_data_pipes_are_left_out_by_name(name):
     with pytest.raises(AttributeError, match=f"torch.utils.data.{name}: data pipes are not in pytorchlike.*IterableDataset"):
         getattr(ours_data, name)
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
-        ours_data.nothing
+        getattr(ours_data, "nothing")

@@ -12,15 +12,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ..core.dims import wrap_dim, wrap_dims
-from ..core.lazy import LazyModule
+from ..core.dims import wrap_dim
 from ..dispatch.bind import column_major
 from ..dispatch.registry import FUNCTION, METHOD, OUT, op
+from .elementwise import not_implemented
 from .matmul import adjoint, check_broadcast, multiply
 from .reduce import is_complex, is_integral, scalar_type, widened
 from .vector_norm import check_norm_dtypes, check_vector_norm, vector_norm_gradient, vector_norm_of
-
-jsl = LazyModule("jax.scipy.linalg")  # takes long to import
 
 _FUNCTION = FUNCTION | OUT
 _FORMS = FUNCTION | METHOD | OUT
@@ -46,14 +44,26 @@ def check_matrices(name: str, x, square: bool = False, argument: str = "A") -> N
         raise RuntimeError(f"{name}: {argument} must be batches of square matrices, but they are {x.shape[-2]} by {x.shape[-1]} matrices")
 
 
-def check_inexact(name: str, x) -> None:
-    """Whether the elements are floating point or complex.
+def check_inexact(name: str, x, low_precision: bool = True) -> None:
+    """Whether the elements are floating point (half precision only if told so) or complex.
 
     Raises:
         RuntimeError: torch's text.
     """
     if is_integral(x.dtype):
         raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {scalar_type(x.dtype)}")
+    if x.dtype.itemsize == 2 and not low_precision:
+        raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {scalar_type(x.dtype)}")
+
+
+def check_kernel(kernel: str, x) -> None:
+    """Whether a kernel of torch's has the dtype: there are none for integers and half precision.
+
+    Raises:
+        NotImplementedError: torch's text.
+    """
+    if is_integral(x.dtype) or x.dtype.itemsize == 2:
+        raise not_implemented(kernel, x)
 
 
 def transposed(x):
@@ -64,7 +74,8 @@ def transposed(x):
 # -------------------------------------------------------------------------------------------------------------- matrix norms
 
 
-def _matrix_norm(self, ord, dim, keepdim, dtype):
+def matrix_norm_of(self, ord, dim, keepdim, dtype):
+    """The norm in the result's dtype: the real one of ``dtype`` or of the input's."""
     kind = self.dtype if dtype is None else dtype.numpy
     if ord in ("fro", None):
         return vector_norm_of(self, 2, dim, keepdim, dtype)
@@ -72,10 +83,10 @@ def _matrix_norm(self, ord, dim, keepdim, dtype):
     x = jnp.moveaxis(widened(self.astype(kind)), axes, (-2, -1))
     if ord in (2, -2, "nuc"):
         values = jnp.linalg.svd(x, compute_uv=False)
-        out = jnp.sum(values, axis=-1) if ord == "nuc" else (jnp.max if ord == 2 else jnp.min)(values, axis=-1)
+        out = jnp.sum(values, axis=-1) if ord == "nuc" else jnp.max(values, axis=-1, initial=0) if ord == 2 else jnp.min(values, axis=-1)
     else:
         sums = jnp.sum(jnp.abs(x), axis=-2 if abs(ord) == 1 else -1)
-        out = (jnp.max if ord > 0 else jnp.min)(sums, axis=-1)
+        out = jnp.max(sums, axis=-1, initial=0) if ord > 0 else jnp.min(sums, axis=-1)
     return (jnp.expand_dims(out, sorted(axes)) if keepdim else out).astype(jnp.finfo(kind).dtype)
 
 
@@ -83,7 +94,7 @@ def _matrix_norm_gradient(g, self, result, ord, dim, keepdim, dtype):
     """The gradient of `_matrix_norm`; the Frobenius norm's is 0 at 0."""
     if ord in ("fro", None):
         return vector_norm_gradient(g, self, result, 2, dim, keepdim)
-    return jax.vjp(lambda x: _matrix_norm(x, ord, dim, keepdim, dtype), self)[1](g)[0].conj()
+    return jax.vjp(lambda x: matrix_norm_of(x, ord, dim, keepdim, dtype), self)[1](g)[0].conj()
 
 
 def _check_matrix_norm(self, ord, dim, dtype) -> None:
@@ -100,6 +111,10 @@ def _check_matrix_norm(self, ord, dim, dtype) -> None:
     axes = [wrap_dim(d, self.ndim) for d in dim]
     if axes[0] == axes[1]:
         raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
+    if not isinstance(ord, str) and ord < 0:
+        sizes = self.shape[axes[0]], self.shape[axes[1]]
+        if (min(sizes) if ord == -2 else sizes[1] if ord == -1 else sizes[0]) == 0:
+            raise IndexError(f"amin(): Expected reduction dim {-1 if ord == -2 else 0} to have non-zero size.")
 
 
 @op(
@@ -108,7 +123,7 @@ def _check_matrix_norm(self, ord, dim, dtype) -> None:
 )  # fmt: skip
 def matrix_norm(self, ord, dim, keepdim, dtype):
     """A norm of matrices: 1 and inf by column and row sums, 2 by singular values; negative ones take the smallest."""
-    return _matrix_norm(self, ord, dim, keepdim, dtype)
+    return matrix_norm_of(self, ord, dim, keepdim, dtype)
 
 
 @matrix_norm.check
@@ -122,7 +137,7 @@ def _(self, ord, dim, keepdim, dtype):
 )  # fmt: skip
 def matrix_norm_named(self, ord, dim, keepdim, dtype):
     """The Frobenius (``fro``) or nuclear (``nuc``) norm of matrices."""
-    return _matrix_norm(self, ord, dim, keepdim, dtype)
+    return matrix_norm_of(self, ord, dim, keepdim, dtype)
 
 
 @matrix_norm_named.grad("self")
@@ -147,7 +162,7 @@ def linalg_norm(self, ord, dim, keepdim, dtype):
     """The vector norm over one dimension or all, or the matrix norm over two."""
     if _is_vector_norm(self, ord, dim):
         return vector_norm_of(self, 2 if ord is None else ord, dim, keepdim, dtype)
-    return _matrix_norm(self, ord, (0, 1) if dim is None else dim, keepdim, dtype)
+    return matrix_norm_of(self, ord, (0, 1) if dim is None else dim, keepdim, dtype)
 
 
 @linalg_norm.no_grad("self")
@@ -180,7 +195,7 @@ def _(self, ord, dim, keepdim, dtype):
 )  # fmt: skip
 def linalg_norm_named(self, ord, dim, keepdim, dtype):
     """The Frobenius (``fro``) or nuclear (``nuc``) norm over two dimensions."""
-    return _matrix_norm(self, ord, (0, 1) if dim is None else dim, keepdim, dtype)
+    return matrix_norm_of(self, ord, (0, 1) if dim is None else dim, keepdim, dtype)
 
 
 @linalg_norm_named.grad("self")
@@ -200,7 +215,7 @@ def norm(self, p, dim, keepdim, dtype):
     """The Frobenius norm over dimensions (of all elements unless told), or the nuclear norm of matrices.  Grad: 0 at 0."""
     if p == "fro":
         return vector_norm_of(self, 2, dim, keepdim, dtype)
-    return _matrix_norm(self, p, tuple(range(self.ndim)) if dim is None else dim, keepdim, dtype)
+    return matrix_norm_of(self, p, tuple(range(self.ndim)) if dim is None else dim, keepdim, dtype)
 
 
 @norm.grad("self")
@@ -268,11 +283,22 @@ def _(g, self):
 
 
 @det.check
-@logdet.check
-@slogdet.check
 def _(self):
     check_matrices("linalg.det", self, square=True)
     check_inexact("linalg.det", self)
+    check_kernel("lu_cpu", self)
+
+
+@logdet.check
+def _(self):
+    check_matrices("logdet", self, square=True)
+    check_inexact("logdet", self, low_precision=False)
+
+
+@slogdet.check
+def _(self):
+    check_matrices("linalg.slogdet", self, square=True)
+    check_inexact("linalg.slogdet", self, low_precision=False)
 
 
 # ------------------------------------------------------------------------------------------------------ inverses and systems
@@ -290,7 +316,7 @@ def batch_numbers(shape):
 
 def singular(x):
     """What data checks return for square matrices in which an elimination meets a zero pivot: which, their numbers, the pivots'."""
-    pivot = _first_zero_pivot(x)
+    pivot = first_zero_pivot(x)
     return pivot > 0, batch_numbers(x.shape), pivot
 
 
@@ -302,7 +328,8 @@ def first_zero(packed):
     return jnp.where(jnp.any(zero, axis=-1), jnp.argmax(zero, axis=-1) + 1, 0).astype(np.int32)
 
 
-def _first_zero_pivot(x):
+def first_zero_pivot(x):
+    """The number, from 1, of the first zero pivot that an elimination meets; 0 where there is none."""
     return first_zero(lax.linalg.lu(x)[0])
 
 
@@ -327,7 +354,7 @@ def _(g, result):
 
 def _check_inv(x) -> None:
     check_matrices("linalg.inv", x, square=True)
-    check_inexact("linalg.inv", x)
+    check_inexact("linalg.inv", x, low_precision=False)
 
 
 def _not_invertible(batch, pivot):
@@ -360,7 +387,7 @@ def _(self):
 @op("inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", forms=_FUNCTION, namespaces=("linalg",))
 def inv_ex(A, check_errors):
     """The inverses, and the number of the pivot that is zero (0: none)."""
-    return jnp.linalg.inv(A), _first_zero_pivot(A)
+    return jnp.linalg.inv(A), first_zero_pivot(A)
 
 
 @inv_ex.grad("A")
@@ -412,6 +439,7 @@ def _(A, B, left):
         raise RuntimeError(
             f"linalg.solve: Incompatible shapes of A and B for the equation {equation} ({A.shape[-2]}x{A.shape[-1]} and {shape[-2]}x{shape[-1]})"
         )
+    check_kernel("lu_cpu", A)
     check_broadcast(A.shape[:-2], shape[:-2])
 
 
@@ -429,182 +457,7 @@ def _(A):
 )
 def solve_ex(A, B, left, check_errors):
     """The solutions, and the number of the pivot that is zero (0: none)."""
-    return _solve(A, B, left), _first_zero_pivot(A)
+    return _solve(A, B, left), first_zero_pivot(A)
 
 
-@op(
-    "solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
-    forms=_FUNCTION,
-    namespaces=("linalg",),
-)
-def solve_triangular(self, B, upper, left, unitriangular):
-    """The solutions of triangular systems; the other triangle is not read."""
-    batch = jnp.broadcast_shapes(self.shape[:-2], B.shape[:-2])
-    A, B = (jnp.broadcast_to(x, batch + x.shape[-2:]) for x in (self, B))
-    return lax.linalg.triangular_solve(A, B, left_side=left, lower=not upper, unit_diagonal=unitriangular)
-
-
-@solve_triangular.check
-def _(self, B, upper, left, unitriangular):
-    check_matrices("linalg.solve_triangular", self, square=True)
-    if self.dtype != B.dtype:
-        raise RuntimeError(
-            f"linalg.solve_triangular: Expected A and B to have the same dtype, but found A of type {scalar_type(self.dtype)} and B of type "
-            f"{scalar_type(B.dtype)} instead"
-        )
-    if self.shape[-1] != B.shape[-2 if left else -1]:
-        equation = "AX = B" if left else "XA = B"
-        raise RuntimeError(
-            f"linalg.solve_triangular: Incompatible shapes of A and B for the equation {equation} ({self.shape[-2]}x{self.shape[-1]} and "
-            f"{B.shape[-2]}x{B.shape[-1]})"
-        )
-
-
-@op(
-    "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)",
-    forms=_FORMS,
-)
-def triangular_solve(self, A, upper, transpose, unitriangular):
-    """The solutions of triangular systems, and the matrices again."""
-    batch = jnp.broadcast_shapes(self.shape[:-2], A.shape[:-2])
-    A, b = (jnp.broadcast_to(x, batch + x.shape[-2:]) for x in (A, self))
-    return lax.linalg.triangular_solve(A, b, left_side=True, lower=not upper, transpose_a=transpose, unit_diagonal=unitriangular), A
-
-
-@op("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", forms=_FORMS)
-def cholesky_solve(self, input2, upper):
-    """The solutions of systems whose matrices are given by their Cholesky factors ``input2``."""
-    batch = jnp.broadcast_shapes(self.shape[:-2], input2.shape[:-2])
-    b, factor = (jnp.broadcast_to(x, batch + x.shape[-2:]) for x in (self, input2))
-    return _from_factor(factor, b, upper)
-
-
-def _from_factor(factor, b, upper: bool):
-    first = lax.linalg.triangular_solve(factor, b, left_side=True, lower=not upper, transpose_a=upper, conjugate_a=upper)
-    return lax.linalg.triangular_solve(factor, first, left_side=True, lower=not upper, transpose_a=not upper, conjugate_a=not upper)
-
-
-@cholesky_solve.grad("self")
-def _(g, input2, upper):
-    return _from_factor(jnp.broadcast_to(input2, g.shape[:-2] + input2.shape[-2:]), g, upper)
-
-
-@cholesky_solve.grad("input2")
-def _(g, input2, result, upper):
-    half = multiply(_from_factor(jnp.broadcast_to(input2, g.shape[:-2] + input2.shape[-2:]), g, upper), adjoint(result))
-    both = half + adjoint(half)
-    return -(multiply(input2, both) if upper else multiply(both, input2))
-
-
-@op("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", forms=_FORMS)
-def cholesky_inverse(self, upper):
-    """The inverses of matrices given by their Cholesky factors."""
-    return _from_factor(self, jnp.broadcast_to(jnp.eye(self.shape[-1], dtype=self.dtype), self.shape), upper)
-
-
-@cholesky_inverse.grad("self")
-def _(g, self, result, upper):
-    both = multiply(result, multiply(g + adjoint(g), result))
-    return -(multiply(self, both) if upper else multiply(both, self))
-
-
-# ------------------------------------------------------------------------------------------------------ powers and the like
-
-
-@op("matrix_power(Tensor self, int n) -> Tensor", forms=_FORMS, namespaces=("", "linalg"))
-def matrix_power(self, n):
-    """The ``n``-th powers of square matrices; negative ones are powers of the inverse."""
-    base = jnp.linalg.inv(self) if n < 0 else self
-    n = abs(n)
-    out = None
-    while n:
-        if n & 1:
-            out = base if out is None else multiply(out, base)
-        n >>= 1
-        base = multiply(base, base) if n else base
-    return jnp.broadcast_to(jnp.eye(self.shape[-1], dtype=self.dtype), self.shape) if out is None else out
-
-
-@matrix_power.check
-def _(self, n):
-    check_matrices("linalg.matrix_power", self, square=True)
-
-
-@op("matrix_exp(Tensor self) -> Tensor", namespaces=("", "linalg"))
-def matrix_exp(self):
-    """The exponentials of square matrices."""
-    return jsl.expm(self)
-
-
-@matrix_exp.check
-def _(self):
-    check_matrices("linalg.matrix_exp", self, square=True)
-
-
-@op("vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", forms=_FUNCTION, namespaces=("linalg",))
-def vecdot(x, y, dim):
-    """The inner products along a dimension, the first factor conjugated."""
-    return jnp.sum(widened(x.conj() * y), axis=dim).astype(x.dtype)
-
-
-@op("vander.linalg(Tensor x, *, int? N=None) -> Tensor", forms=FUNCTION, namespaces=("linalg",))
-def vander(x, N):
-    """The matrix of the powers 0 to ``N - 1`` of each element."""
-    count = x.shape[-1] if N is None else N
-    kind = np.dtype(np.int64) if is_integral(x.dtype) else x.dtype
-    columns = jnp.broadcast_to(x.astype(kind)[..., None], (*x.shape, max(count - 1, 0)))
-    return jnp.concatenate([jnp.ones((*x.shape, min(count, 1)), kind), jnp.cumprod(columns, axis=-1)], -1)
-
-
-@op("tensorinv(Tensor self, int ind=2) -> Tensor", forms=_FUNCTION, namespaces=("linalg",))
-def tensorinv(self, ind):
-    """The inverse of a tensor taken as a square matrix of its first ``ind`` dimensions by the others."""
-    rows = math.prod(self.shape[:ind])
-    return jnp.linalg.inv(self.reshape(rows, -1)).reshape(self.shape[ind:] + self.shape[:ind])
-
-
-@op("tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor", forms=_FUNCTION, namespaces=("linalg",))
-def tensorsolve(self, other, dims):
-    """The tensor ``X`` with ``tensordot(self, X) == other``; ``dims`` are moved to the end of ``self`` first."""
-    if dims:
-        moved = wrap_dims(dims, self.ndim)
-        self = self.transpose([d for d in range(self.ndim) if d not in moved] + list(moved))
-    return jnp.linalg.solve(self.reshape(other.size, -1), other.reshape(-1)).reshape(self.shape[other.ndim :])
-
-
-def _cond(self, p):
-    if p in (None, 2, -2):
-        values = jnp.linalg.svd(self, compute_uv=False)
-        large, small = values[..., 0], values[..., -1]
-        return large / small if p != -2 else small / large
-    dims = (-2, -1)
-    return _matrix_norm(self, p, dims, False, None) * _matrix_norm(jnp.linalg.inv(self), p, dims, False, None)
-
-
-def _check_cond(self, p) -> None:
-    check_matrices("linalg.cond" if p in (None, 2, -2) else f"linalg.cond(ord={p})", self, square=p not in (None, 2, -2))
-    check_inexact("linalg.cond", self)
-
-
-@op("cond(Tensor self, Scalar? p=None) -> Tensor", forms=_FUNCTION, namespaces=("linalg",), static=("p",))
-def cond(self, p):
-    """The condition numbers of matrices, by singular values unless ``p`` names another norm."""
-    return _cond(self, p)
-
-
-@op("cond.p_str(Tensor self, str p) -> Tensor", forms=_FUNCTION, namespaces=("linalg",))
-def cond_named(self, p):
-    """The condition numbers of square matrices in the Frobenius or the nuclear norm."""
-    return _cond(self, p)
-
-
-@cond.check
-@cond_named.check
-def _(self, p):
-    _check_cond(self, p)
-
-
-column_major |= {
-    "inv": (0,), "inverse": (0,), "inv_ex": (0,), "solve": (0,), "solve_ex": (0,), "solve_triangular": (0,), "triangular_solve": (0, 1),
-    "cholesky_solve": (0,), "cholesky_inverse": (0,),
-}  # fmt: skip
+column_major |= {"inv": (0,), "inverse": (0,), "inv_ex": (0,), "solve": (0,), "solve_ex": (0,)}

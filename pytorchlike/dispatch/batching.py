@@ -164,7 +164,7 @@ class BatchLevel(Level):
         if thread.state.grad_enabled and any(edges):
             node = call.tape(instruction, edges, tuple(lifted), results, floats, ints)
             if node is not None:
-                return tuple([make_tensor(r, (node, k) if r.aval.differentiable else None) for k, r in enumerate(results)])
+                return call.on_node(instruction, results, node)
         return tuple([make_tensor(r) for r in results])
 
     def record(self, instruction: Instruction, values: tuple[Value, ...], floats: tuple[float, ...], ints: tuple[int, ...]) -> tuple[Value, ...]:

@@ -47,10 +47,16 @@ def apply(instruction: Any, tensors: Sequence[Tensor], floats: tuple[float, ...]
     node = tape(instruction, edges, values, results, floats, ints)
     if node is None:
         return tuple([make_tensor(r) for r in results])
-    made = tuple([make_tensor(r, (node, k) if r.aval.differentiable else None) for k, r in enumerate(results)])
+    made = on_node(instruction, results, node)
     if thread.state.saved_tensor_hooks:
         overrides.pack_saved(node, tensors, made)
     return made
+
+
+def on_node(instruction: Any, results: Sequence[Value], node: Node) -> tuple[Tensor, ...]:
+    """The results as tensors; those that carry a gradient stand on the tape."""
+    which = getattr(getattr(instruction, "operator", None), "differentiable", True)
+    return tuple([make_tensor(r, (node, k) if r.aval.differentiable and (which is True or k in which) else None) for k, r in enumerate(results)])
 
 
 def replay(operator: Operator, args: Sequence[Any], kwargs: dict[str, Any], results: tuple[Value, ...]) -> Any:
@@ -64,7 +70,7 @@ def replay(operator: Operator, args: Sequence[Any], kwargs: dict[str, Any], resu
     values = tuple([t._content() for t in call.tensors])
     edges = _edges(call.tensors)
     node = None if edges is None else tape(call.instruction, edges, values, results, tuple(call.floats), tuple(call.ints))
-    made = tuple([make_tensor(r, (node, k) if node is not None and r.aval.differentiable else None) for k, r in enumerate(results)])
+    made = tuple([make_tensor(r) for r in results]) if node is None else on_node(call.instruction, results, node)
     if node is not None and thread.state.saved_tensor_hooks:
         overrides.pack_saved(node, call.tensors, made)
     return wrap(operator.schema, made)

@@ -135,7 +135,7 @@ def packet(name: str, overloads: list[tuple[Any, Callable]]) -> Any:
     chosen: dict[tuple, Callable] = {}
 
     def overloaded(*args: Any, **kwargs: Any) -> Any:
-        key = (*map(type, args), None, *kwargs)
+        key = (*map(type, args), None, *kwargs, *map(type, kwargs.values()))
         found = chosen.get(key)
         if found is None:
             values = (*args, *kwargs.values())

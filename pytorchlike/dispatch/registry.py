@@ -106,7 +106,7 @@ class Operator(_Declared):
             as the Python number it is), everything else as hashable Python values.
         promote: see `Promote`; ``promoted`` names the arguments that take part (all tensors and scalars if empty).
         numbers: names of the ``Tensor`` arguments in whose place a number may stand.
-        differentiable: False for results that never carry a gradient.
+        differentiable: False for results that never carry a gradient, or the numbers of those that may.
         static: names of ``Scalar`` arguments that are part of the compile key instead.
         rules: argument name -> function of (g, names of saved arguments); ``without_grad``: see `no_grad`.
         check: function of the arguments' shapes and dtypes that raises torch's errors; runs once for each new combination.
@@ -115,7 +115,7 @@ class Operator(_Declared):
     """
 
     def __init__(self, schema: str, body: Callable, forms: Form, namespaces: tuple[str, ...], promote: Promote, promoted: tuple[str, ...],
-                 differentiable: bool, static: tuple[str, ...], aliases: tuple[str, ...] = (),
+                 differentiable: bool | tuple[int, ...], static: tuple[str, ...], aliases: tuple[str, ...] = (),
                  numbers: tuple[str, ...] | None = None) -> None:  # fmt: skip
         super().__init__(schema, body, forms, namespaces, aliases)
         self.promote = promote
@@ -249,7 +249,7 @@ def op(
     promoted: Iterable[str] = (),
     forms: Form = FUNCTION | METHOD,
     namespaces: tuple[str, ...] = ("",),
-    differentiable: bool = True,
+    differentiable: bool | tuple[int, ...] = True,
     static: tuple[str, ...] = (),
     aliases: tuple[str, ...] = (),
     numbers: tuple[str, ...] | None = None,

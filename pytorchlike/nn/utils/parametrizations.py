@@ -8,7 +8,8 @@ from typing import Any
 from ...aten.compare import allclose
 from ...aten.create import eye, zeros_like
 from ...aten.decompose import linalg_qr
-from ...aten.linalg import matrix_exp, solve
+from ...aten.linalg import solve
+from ...aten.matrix_functions import matrix_exp
 from ...aten.random import randn
 from ...aten.reflectors import householder_product, reflectors
 from ...aten.shape import cat

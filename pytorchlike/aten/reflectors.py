@@ -110,7 +110,7 @@ def _pull_back(function, x, g):
 
 
 def _identity(input):
-    return jnp.broadcast_to(jnp.eye(*input.shape[-2:], dtype=input.dtype), input.shape)
+    return jnp.broadcast_to(jnp.eye(input.shape[-2], input.shape[-1], dtype=input.dtype), input.shape)
 
 
 @householder_product.grad("input")

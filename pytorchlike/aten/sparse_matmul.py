@@ -36,6 +36,9 @@ def _product(rows, columns, values, dense, count):
 
 
 def _check(a: Any, b: Any) -> None:
+    for each in (a, b):
+        if isinstance(each, SparseTensor) and each.dense_dim():
+            raise RuntimeError(f"addmm: matrices expected, got {each.sparse_dim()}D tensor")
     if a.ndim != 2 or b.ndim != 2:
         raise RuntimeError(f"mm: expected 2-D matrices, got {a.ndim}-D and {b.ndim}-D")
     if a.shape[1] != b.shape[0] and isinstance(a, SparseTensor) and not isinstance(b, SparseTensor):

@@ -374,7 +374,13 @@ def become(target: Any, other: Any) -> Any:
     """Let a sparse tensor have another one's components."""
     if target.requires_grad and target.is_leaf and thread.state.grad_enabled:
         raise RuntimeError(_LEAF)
-    target._kind, target._index, target._elements = other._kind, other._index, other._elements
+    values = other._elements
+    if target.requires_grad and target.is_leaf:  # it stays one, and keeps its gradient where its values only change
+        if target._elements.shape == values.shape:
+            values = target._elements.copy_(values)
+        else:
+            values = values.detach().requires_grad_()
+    target._kind, target._index, target._elements = other._kind, other._index, values
     target._size, target._coalesced = other._size, other._coalesced
     return target
 

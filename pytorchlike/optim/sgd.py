@@ -40,7 +40,11 @@ class SGD(RuleOptimizer):
             raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
         if group["momentum"]:
             raise RuntimeError("SGD: momentum is not supported with sparse gradients")
-        add_at(param, grad, float(group["lr"]) * (1.0 if group["maximize"] else -1.0))
+        factor = float(group["lr"]) * (1.0 if group["maximize"] else -1.0)
+        if param.is_sparse:
+            param.add_(grad, alpha=factor)
+        else:
+            add_at(param, grad, factor)
 
     @classmethod
     def state_keys(cls, on: Mapping[str, Any]) -> tuple[str, ...]:

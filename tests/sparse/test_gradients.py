@@ -127,6 +127,30 @@ def test_anomaly_mode_and_hooks_see_sparse_gradients():
         out.backward()
 
 
+def sparse_parameter(torch):
+    weight = torch.nn.Parameter(named(torch)["k"])
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+    for _ in range(2):
+        optimizer.zero_grad()
+        (torch.sparse.mm(weight, torch.ones(3, 2)) ** 2).sum().backward()
+        optimizer.step()
+    return isinstance(weight, torch.nn.Parameter), weight.is_leaf, weight.requires_grad, weight.to_dense().tolist(), weight.grad.to_dense().tolist()
+
+
+def test_a_sparse_parameter():
+    assert sparse_parameter(ours)[:3] == sparse_parameter(real_torch)[:3] == (True, True, True)
+    for mine, wanted in zip(sparse_parameter(ours)[3:], sparse_parameter(real_torch)[3:]):
+        np.testing.assert_allclose(mine, wanted, rtol=1e-5)
+
+
+def test_scaled_gradients_are_unscaled():
+    weight = ours.ones(3, 2, requires_grad=True)
+    optimizer, scaler = ours.optim.SGD([weight], lr=1.0), ours.amp.GradScaler("cpu", init_scale=4.0)
+    scaler.scale(ours.nn.functional.embedding(ours.tensor([0, 0, 2]), weight, sparse=True).sum()).backward()
+    scaler.step(optimizer)
+    assert weight.tolist() == [[-1, -1], [1, 1], [0, 0]]
+
+
 OPTIMIZERS = {
     "SGD": {}, "SGD_maximize": {"maximize": True}, "SGD_decay": {"weight_decay": 0.1}, "SparseAdam": {}, "Adagrad": {}, "Adagrad_lr": {"lr_decay": 0.1},
     "Adagrad_decay": {"weight_decay": 0.1}, "Adam": {}, "AdamW": {}, "RMSprop": {}, "Adadelta": {}, "ASGD": {}, "Rprop": {}, "NAdam": {}, "RAdam": {}, "Adamax": {},

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..core import dtype as dtypes
-from ..core.layouts import strided
+from ..core.layouts import sparse_coo, strided
 from ..dispatch.registry import lookup
 from ..tensors.convert import from_numpy
 from ..tensors.generator import Generator
@@ -24,7 +24,7 @@ from ..tensors.tensor import Tensor
 from . import forward_ad, jacobians
 from .engine import grad
 from .function import Function
-from .jacobians import Direction, as_tuple, elements, is_float, to_tensor
+from .jacobians import Direction, as_tuple, elements, is_float, memory, specified, to_tensor
 from .vmap import vmap
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
@@ -147,14 +147,14 @@ def gradcheck(
         check_batched_grad: several gradients of an output at once (by vmap) are to give what one after the other gives.
         check_batched_forward_grad: the same for tangents of the inputs.
         check_forward_ad, check_backward_ad: which of the two modes is checked.
-        fast_mode: compare the Jacobians' products with random vectors.
-        masked: the gradient of a zero gradient need only be near zero.
+        fast_mode: compare the Jacobians' products with random vectors (not those of sparse inputs).
+        masked: only elements that a sparse input holds are moved; and the gradient of a zero gradient need only be near zero.
 
     Raises:
         GradcheckError: a wrong derivative; torch's text.
         ValueError: no input requires a gradient, or an output is sparse.
         RuntimeError: an input whose elements overlap in memory.
-        NotImplementedError: a sparse input.
+        NotImplementedError: a sparse input of another layout than COO.
     """
     if not (check_forward_ad or check_backward_ad):
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
@@ -281,11 +281,11 @@ def _check(function: Callable, inputs: tuple, options: _Options) -> None:
 def _check_inputs(inputs: tuple) -> None:
     on_tape = [(k, x) for k, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
     for position, x in on_tape:
-        if x.layout is not strided:
+        if x.layout not in (strided, sparse_coo):
             raise NotImplementedError(f"gradcheck of a {x.layout} input (number {position}) is not supported; check a function of its values")
         if x.dtype not in (dtypes.float64, dtypes.complex128):
             warnings.warn(_LOW_PRECISION.format(position=position), stacklevel=4)
-        if any(step <= 0 and n > 1 for step, n in zip(x.stride(), x.shape)):
+        if any(step <= 0 and n > 1 for step, n in zip(memory(x).stride(), memory(x).shape)):
             raise RuntimeError(_STRIDE_0.format(position=position))
     if not on_tape:
         raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True.")
@@ -329,7 +329,7 @@ def _parts_of_inputs(whole: _Part) -> list[_Part]:
 
 
 def _compare(part: _Part, options: _Options) -> None:
-    if options.fast_mode:
+    if options.fast_mode and all(x.layout is strided for x in part.leaves):
         _compare_products(part, options)
     else:
         _compare_jacobians(part, options)
@@ -337,7 +337,8 @@ def _compare(part: _Part, options: _Options) -> None:
 
 # ---------------------------------------------------------------------------------------------------------------- slow and fast
 def _compare_jacobians(part: _Part, options: _Options) -> None:
-    numerical = [jacobians.numerical(part.function, part.inputs, k, options.eps, part.forward_mode) for k in part.leaf_positions]
+    moved = part.inputs if options.masked else tuple([specified(x) if isinstance(x, Tensor) else x for x in part.inputs])
+    numerical = [jacobians.numerical(part.function, moved, k, options.eps, part.forward_mode) for k in part.leaf_positions]
     if not part.outputs:
         if any(j is not None and j.any() for of_input in numerical for j in of_input):
             raise GradcheckError("Numerical gradient for function expected to be zero")

@@ -14,9 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from ..aten.sparse_create import sparse_coo_tensor
 from ..core.dtype import from_numpy
+from ..core.layouts import strided
 from ..core.size import Size
 from ..graph.value import aval_of, constant, on_device
+from ..tensors.convert import from_numpy as from_numpy_array
 from ..tensors.convert import host_array
 from ..tensors.mutation import write_into
 from ..tensors.tensor import Tensor, make_tensor
@@ -24,8 +27,8 @@ from . import forward_ad
 from .engine import grad
 
 __all__ = [
-    "Analytical", "Direction", "analytical", "analytical_products", "as_tuple", "elements", "forward", "forward_products", "is_float", "numerical",
-    "numerical_product", "to_tensor",
+    "Analytical", "Direction", "analytical", "analytical_products", "as_tuple", "elements", "forward", "forward_products", "is_float", "memory",
+    "numerical", "numerical_product", "specified", "to_tensor",
 ]  # fmt: skip
 
 #: A vector to multiply a Jacobian with; for a complex input one for the real and one for the imaginary part.
@@ -49,8 +52,33 @@ def to_tensor(array: np.ndarray, like: Tensor) -> Tensor:
 
 
 def elements(x: Tensor) -> np.ndarray:
-    """A tensor's elements on the host."""
-    return host_array(x.detach(), "gradcheck")
+    """A tensor's elements on the host; those of a sparse one with its zeros."""
+    x = x.detach()
+    return host_array(x if x.layout is strided else x.to_dense(), "gradcheck")
+
+
+def memory(x: Tensor) -> Tensor:
+    """What holds the elements that can be moved: the tensor itself, or a sparse one's values."""
+    return x if x.layout is strided else x.detach()._values()
+
+
+def specified(x: Tensor) -> Tensor:
+    """A sparse tensor that holds all its zeros; others as they are."""
+    if x.layout is strided:
+        return x
+    sparse = tuple(x.shape[: x.sparse_dim()])
+    indices = np.indices(sparse).reshape(len(sparse), -1)
+    dense = x.detach().to_dense()
+    values = dense.reshape(-1, *x.shape[x.sparse_dim() :])
+    return sparse_coo_tensor(from_numpy_array(indices), values, tuple(x.shape), is_coalesced=True).requires_grad_(x.requires_grad)
+
+
+def _rows(x: Tensor) -> list[int]:
+    """For each element of `memory`, its row in the Jacobian."""
+    if x.layout is strided:
+        return list(range(x.numel()))
+    places = np.arange(x.numel()).reshape(tuple(x.shape))[tuple(elements(x._indices()))]
+    return [int(row) for row in places.ravel()]
 
 
 # ---------------------------------------------------------------------------------------------------------------- finite differences
@@ -61,7 +89,7 @@ def numerical(function: Callable, inputs: Sequence[Any], position: int, eps: flo
         position: the input's place; its memory is written to and restored.
         forward_mode: complex outputs are meant (backward's are taken apart into real and imaginary parts before).
     """
-    entry = inputs[position]
+    entry = memory(inputs[position])
     columns = []
     for index in np.ndindex(*entry.shape):
         direction = np.zeros(tuple(entry.shape), _real(entry.dtype.numpy))
@@ -69,8 +97,15 @@ def numerical(function: Callable, inputs: Sequence[Any], position: int, eps: flo
         columns.append(numerical_product(function, inputs, position, (direction, direction) if entry.is_complex() else direction, eps, forward_mode, index))
     if not columns:
         shapes = [o.numel() if is_float(o) else None for o in as_tuple(function(*inputs))]
-        return [None if n is None else np.zeros((0, n)) for n in shapes]
-    return [None if found[0] is None else np.stack(found) for found in zip(*columns)]  # type: ignore[arg-type]
+        return [None if n is None else np.zeros((inputs[position].numel(), n)) for n in shapes]
+    rows, size = _rows(inputs[position]), inputs[position].numel()
+    return [None if found[0] is None else _placed(np.stack(found), rows, size) for found in zip(*columns)]  # type: ignore[arg-type]
+
+
+def _placed(array: np.ndarray, rows: list[int], size: int) -> np.ndarray:
+    full = np.zeros((size, *array.shape[1:]), array.dtype)
+    full[rows] = array
+    return full
 
 
 def numerical_product(function: Callable, inputs: Sequence[Any], position: int, direction: Direction, eps: float, forward_mode: bool = False,
@@ -80,7 +115,7 @@ def numerical_product(function: Callable, inputs: Sequence[Any], position: int, 
     Args:
         index: the element that is moved, for messages.
     """
-    entry = inputs[position]
+    entry = memory(inputs[position])
     original = np.array(elements(entry))
 
     def along(step: np.ndarray) -> list[np.ndarray | None]:

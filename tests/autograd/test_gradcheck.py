@@ -98,6 +98,11 @@ def _z(T: Any) -> Any:
     return T.complex(T.randn(3, dtype=T.float64), T.randn(3, dtype=T.float64)).requires_grad_()
 
 
+def _sparse(T: Any) -> Any:
+    values = T.tensor([3.0, 4.0, 5.0], dtype=T.float64)
+    return T.sparse_coo_tensor(T.tensor([[0, 1, 1], [2, 0, 2]]), values, (2, 3)).requires_grad_()
+
+
 CHECKS = {
     "two inputs": lambda T: (lambda x, y: (x * y).tanh(), (_x(T), _x(T)), {}),
     "two inputs, fast": lambda T: (lambda x, y: (x * y).tanh(), (_x(T), _x(T)), {"fast_mode": True}),
@@ -131,6 +136,9 @@ CHECKS = {
     "forward mode, batched": lambda T: (lambda x: x.tanh(), _x(T), {"check_forward_ad": True, "check_batched_forward_grad": True}),
     "forward mode, wrong": lambda T: (_functions(T)[4], _x(T), {"check_forward_ad": True}),
     "forward mode, wrong, fast": lambda T: (_functions(T)[4], _x(T), {"check_forward_ad": True, "fast_mode": True}),
+    "sparse": lambda T: (lambda s: s.to_dense(), _sparse(T), {}),
+    "sparse, masked": lambda T: (lambda s, d: T.sparse.mm(s, d), (_sparse(T), T.ones(3, 2, dtype=T.float64, requires_grad=True)), {"masked": True}),
+    "sparse output": lambda T: (lambda s: s * 2, _sparse(T), {"masked": True}),
     "no mode": lambda T: (lambda x: x, _x(T), {"check_backward_ad": False}),
     "batched without backward": lambda T: (lambda x: x, _x(T), {"check_backward_ad": False, "check_forward_ad": True, "check_batched_grad": True}),
 }

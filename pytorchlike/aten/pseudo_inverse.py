@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -25,6 +28,7 @@ def tolerance(values, shape: tuple[int, ...], atol, rtol):
     return jnp.maximum(absolute, relative * largest)
 
 
+@functools.partial(jax.custom_jvp, nondiff_argnums=(3,))
 def pseudo_inverse(x, atol, rtol, hermitian: bool):
     """The pseudo-inverses; singular values up to `tolerance` count as 0."""
     if x.size == 0:
@@ -36,6 +40,18 @@ def pseudo_inverse(x, atol, rtol, hermitian: bool):
     u, s, vh = jnp.linalg.svd(x, full_matrices=False)
     inverse = jnp.where(s > tolerance(s, x.shape, atol, rtol), reciprocal(s), 0).astype(x.dtype)
     return multiply(adjoint(vh) * inverse[..., None, :], adjoint(u))
+
+
+@pseudo_inverse.defjvp
+def _(hermitian, primals, tangents):
+    """By Golub and Pereyra, too: JAX's own derivative divides by the differences of singular values, however small."""
+    x, change = primals[0], tangents[0]
+    if hermitian:
+        change = (change + adjoint(change)) / 2
+    p = pseudo_inverse(*primals, hermitian)
+    ph, turned = adjoint(p), adjoint(change)
+    left, right = multiply(multiply(p, ph), turned), multiply(turned, multiply(ph, p))
+    return p, left + right - multiply(multiply(p, change), p) - multiply(multiply(left, x), p) - multiply(p, multiply(x, right))
 
 
 def pseudo_inverse_gradient(g, self, result):

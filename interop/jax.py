@@ -7,14 +7,18 @@ from contextlib import contextmanager
 from typing import Any
 
 import jax
+import numpy as np
 
 from pytorchlike.autograd.grad_mode import no_grad
+from pytorchlike.compiler.region import evaluator, placeholder, record_region
+from pytorchlike.core import pytree
 from pytorchlike.graph import executors
+from pytorchlike.graph.instruction import enable_x64
 from pytorchlike.nn.modules.module import Module
 from pytorchlike.tensors.convert import from_jax, to_jax
 from pytorchlike.tensors.tensor import Tensor
 
-__all__ = ["from_jax", "functionalize", "pure", "to_jax"]
+__all__ = ["from_jax", "functionalize", "pure", "to_jax", "to_jaxpr"]
 
 
 def _tensors(tree: Any) -> Any:
@@ -76,3 +80,28 @@ def _swapped(module: Module, arrays: dict[str, Any]) -> Iterator[None]:
     finally:
         for store, name, own in undo:
             store[name] = own
+
+
+def to_jaxpr(function: Callable, *args: Any, **kwargs: Any) -> Any:
+    """The program of a call as a ``jax.core.ClosedJaxpr``; nothing is computed.
+
+    Its inputs are the tensors among the arguments, then those that the function takes from elsewhere (parameters), then Python numbers; its outputs
+    the tensors of the result, then the new contents of arguments that were written to.
+
+    Raises:
+        RuntimeError: numbers are needed in the middle, with the line.
+    """
+    leaves, structure = pytree.flatten((args, kwargs))
+    given = [placeholder(leaf) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
+    new_args, new_kwargs = pytree.unflatten(given, structure)
+    tensors = [leaf for leaf in given if isinstance(leaf, Tensor)]
+    name = getattr(function, "__name__", type(function).__name__)
+    region = record_region(name, lambda: function(*new_args, **new_kwargs), tensors, lambda reason: RuntimeError(f"{name} is no program: {reason}"))
+    run, count = evaluator(region, rules=False), len(tensors)
+    outside, floats = len(region.outside), len(region.floats)
+    shapes = [jax.ShapeDtypeStruct(tuple(t.shape), t.dtype.numpy) for t in [*tensors, *region.outside]]
+    numbers = [jax.ShapeDtypeStruct((), np.float64)] * floats + [jax.ShapeDtypeStruct((), np.int64)] * len(region.ints)
+    with enable_x64(True):
+        return jax.make_jaxpr(lambda *a: run(a[:count], a[count : count + outside], a[count + outside :][:floats], a[count + outside :][floats:]))(
+            *shapes, *numbers
+        )

@@ -116,14 +116,16 @@ from .random import default_generator, get_rng_state, initial_seed, manual_seed,
 globals().update({name: found for name, found in _legacy_types.items() if "." not in name})  # FloatTensor and the like
 
 contiguous_format, channels_last, channels_last_3d, preserve_format = _memory_formats.values()
+legacy_contiguous_format = contiguous_format
 
 __getattr__, __dir__ = _operator_namespace(
     __name__,
     "",
     (
-        "_C", "_dynamo", "_higher_order_ops", "_inductor", "_jit_internal", "_tensor", "_utils", "amp", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func",
-        "futures", "hub", "jit", "linalg", "mps", "multiprocessing", "nn", "optim", "overrides", "profiler", "profiler", "serialization", "signal", "sparse", "special", "storage", "testing",
+        "_C", "_dynamo", "_higher_order_ops", "_inductor", "_jit_internal", "_tensor", "_utils", "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "export", "fft", "func",
+        "futures", "hub", "jit", "linalg", "masked", "mps", "multiprocessing", "nn", "optim", "overrides", "profiler", "serialization", "signal", "sparse", "special", "storage", "testing",
         "utils", "version", "xpu",
     ),
-    {"compile": "compiler", "cond": "_higher_order_ops", "while_loop": "_higher_order_ops", "load": "serialization", "save": "serialization"},
+    {"compile": "compiler", "cond": "_higher_order_ops", "while_loop": "_higher_order_ops", "load": "serialization", "save": "serialization",
+     "Future": "futures", "get_device_module": "utils._device", "to_dlpack": "utils.dlpack"},
 )  # fmt: skip

@@ -168,8 +168,8 @@ is_dynamo_compiling = is_compiling
 
 
 def is_exporting() -> bool:
-    """Whether `torch.export` is running: never inside of a compiled function."""
-    return False
+    """Whether `torch.export` is running the code."""
+    return settings.exporting > 0
 
 
 def reset() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Config", "config", "stance"]
+__all__ = ["Config", "config", "exporting", "stance"]
 
 
 class Config:
@@ -32,3 +32,5 @@ class Config:
 config = Config()
 #: default, force_eager, eager_on_recompile or fail_on_recompile; see `compiler.set_stance`.
 stance = "default"
+#: How many exports (export/recording.py) are under way.
+exporting = 0

@@ -24,7 +24,7 @@ from ._script import (
     script,
     script_method,
 )
-from ._serialization import load, save
+from ._serialization import jit_module_from_flatbuffer, load, save
 from ._state import is_tracing
 from ._trace import (
     TopLevelTracedModule,
@@ -40,7 +40,7 @@ from ._trace import _script_if_tracing as _script_if_tracing
 __all__ = [
     "Attribute", "CompilationUnit", "Error", "Final", "Future", "RecursiveScriptModule", "ScriptFunction", "ScriptModule", "ScriptWarning",
     "TopLevelTracedModule", "TracedModule", "TracerWarning", "TracingCheckError", "annotate", "annotations", "enable_onednn_fusion", "export", "export_opnames", "fork",
-    "freeze", "fuser", "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "load", "onednn_fusion_enabled", "optimize_for_inference",
+    "freeze", "fuser", "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "jit_module_from_flatbuffer", "load", "onednn_fusion_enabled", "optimize_for_inference",
     "optimized_execution", "run_frozen_optimizations", "save", "script", "script_if_tracing", "script_method", "set_fusion_strategy", "strict_fusion", "trace",
     "trace_module", "unused", "wait",
 ]  # fmt: skip

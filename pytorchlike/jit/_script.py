@@ -15,8 +15,12 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 from .._jit_internal import ignore, unused
+from ..compiler import settings
 from ..compiler.compiled import Compiled
+from ..compiler.region import placeholder
+from ..core import pytree
 from ..nn.modules.module import Module
+from ..tensors.tensor import Tensor
 from . import _state
 
 __all__ = [
@@ -49,7 +53,28 @@ class Attribute(NamedTuple):
 
 
 class Quiet(Compiled):
-    """A compiled function that runs without compilation, and without a word, past the limit of captured calls."""
+    """A compiled function that runs without compilation, and without a word, past the limit of captured calls.
+
+    Attributes:
+        examples: the arguments of its captured calls, with placeholders for tensors: `torch.jit.save` records programs for them.
+    """
+
+    def __init__(self, function: Callable, target: Any, fullgraph: bool, name: str) -> None:
+        super().__init__(function, target, fullgraph, name)
+        self.examples: list[tuple[tuple, dict[str, Any]]] = []
+
+    def _capture(self, args: tuple, kwargs: dict[str, Any], structure: Any, leaves: list[Any]) -> Any:
+        self._note(args, kwargs)
+        return super()._capture(args, kwargs, structure, leaves)
+
+    def _otherwise(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        if not self.examples:
+            self._note(args, kwargs)
+        return super()._otherwise(args, kwargs)
+
+    def _note(self, args: tuple, kwargs: dict[str, Any]) -> None:
+        if len(self.examples) < settings.config.cache_size_limit:
+            self.examples.append(pytree.tree_map(lambda leaf: placeholder(leaf) if isinstance(leaf, Tensor) else leaf, (args, kwargs)))
 
     def _past_the_limit(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         return self.function(*args, **kwargs)
@@ -98,6 +123,7 @@ class ScriptFunction:
 
     Attributes:
         compiled: its captured calls.
+        is_traced: its code knows that it is traced.
     """
 
     __module__ = "torch.jit"
@@ -108,6 +134,7 @@ class ScriptFunction:
         self.__name__ = self.name = getattr(function, "__name__", type(function).__name__)
         self.qualified_name = f"__torch__.{self.__name__}"
         self._torchdynamo_inline = function
+        self.is_traced = context is not nullcontext
         self.compiled = Quiet(_around(function, context), function, False, self.__name__)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import pickle
 from typing import Dict, List, Optional, Tuple  # noqa: UP035 - what `torch.jit.isinstance` is given
 
@@ -139,3 +140,37 @@ def test_compiler_names():
     assert torch._dynamo.utils.is_compile_supported("cpu") and config.cache_size_limit == 8
     assert isinstance(torch.compile(nn.Linear(1, 1)), torch._dynamo.OptimizedModule)
     torch._inductor.config.max_autotune = False
+
+
+@pytest.mark.parametrize("make", [torch.jit.script, lambda m: torch.jit.trace(m, torch.ones(4, 3))], ids=["script", "trace"])
+def test_saved_modules_need_no_class(make):
+    net = Net()
+    made = make(net)
+    x = torch.randn(4, 3)
+    made(x)
+    made.eval()
+    expected = made(x)
+    file = io.BytesIO()
+    torch.jit.save(made, file, _extra_files={"note": "text"})
+    extra = {"note": ""}
+    loaded = torch.jit.load(file, _extra_files=extra)
+    assert repr(loaded) == repr(torch.jit.script(net)) and extra == {"note": b"text"} and not loaded.training
+    torch.testing.assert_close(loaded(x), expected)
+    assert list(loaded.state_dict()) == list(net.state_dict())
+    loaded.train()
+    loaded(x).sum().backward()
+    assert loaded.layer.weight.grad is not None and loaded.norm.num_batches_tracked == net.norm.num_batches_tracked + 1
+    with pytest.raises(NotImplementedError, match=r"the programs that it was saved with"):
+        loaded(torch.ones(9, 3))
+
+
+def test_saved_functions():
+    function = torch.jit.script(lambda x, y: x * y + 2)
+    file = io.BytesIO()
+    with pytest.raises(NotImplementedError, match="has not been called yet"):
+        function.save(file)
+    function(torch.ones(2), torch.ones(2))
+    function.save(file)
+    assert torch.jit.load(file)(torch.ones(2), torch.ones(2)).tolist() == [3, 3]
+    with pytest.raises(ValueError, match="does not exist"):
+        torch.jit.load("nowhere.pt")

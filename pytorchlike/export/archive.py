@@ -1,0 +1,202 @@
+"""`save` and `load` of exported programs.
+
+The file is a zip: ``program.json`` has the signature and structures, ``programs/k.stablehlo`` a program for each combination of shapes
+(``jax.export``, with its derivative), ``state.pt`` parameters, buffers and constants as ``torch.save`` writes them.  Nothing in it is run but XLA's
+programs, and loading needs neither the module's class nor a pickle.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import os
+import warnings
+import zipfile
+from typing import Any
+
+import jax
+import numpy as np
+
+from .. import serialization
+from ..compiler.region import Output
+from ..core import dtype as dtypes
+from ..dispatch.derivative import Differentiable
+from ..graph.instruction import enable_x64
+from ..nn.parameter import Parameter
+from ..tensors.tensor import Tensor
+from ..utils._pytree import treespec_dumps, treespec_loads
+from .exported_program import ExportedProgram
+from .graph_signature import ConstantArgument, ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec, TensorArgument
+from .recording import Program
+from .text import Graph, Node
+
+__all__ = ["load", "read", "save", "write"]
+
+_VERSION = 1
+#: Platforms that a saved program is for; those for which XLA lacks one of its operators are left out.
+_PLATFORMS = ("cpu", "cuda", "tpu")
+
+
+# ------------------------------------------------------------------------------------------------------------------- saving
+def save(ep: ExportedProgram, f: str | os.PathLike[str] | io.BytesIO, *, extra_files: dict[str, Any] | None = None, opset_version: Any = None,
+         pickle_protocol: int = 2) -> None:  # fmt: skip
+    """Write an exported program to a file.
+
+    Args:
+        f: a path, or a file opened for writing.
+        extra_files: names -> strings or bytes to store with it.
+
+    Raises:
+        TypeError: not an exported program; NotImplementedError: it draws random numbers, or its results hold objects of other kinds.
+    """
+    if not isinstance(ep, ExportedProgram):
+        raise TypeError(f"The 'ep' parameter must be an instance of 'ExportedProgram', got '{type(ep).__name__}' instead.")
+    if isinstance(f, (str, os.PathLike)) and not str(f).endswith(".pt2"):
+        warnings.warn(f"Expect archive file to be a file ending in .pt2, but got {f}", stacklevel=2)
+    write(ep, f, "exported program", extra_files or {})
+
+
+def write(ep: ExportedProgram, f: Any, kind: str, extra: dict[str, Any], more: dict[str, Any] | None = None) -> None:
+    """Write a program with what else is to be known of it.
+
+    Args:
+        kind: exported program, module or function.
+        more: further entries of ``program.json``.
+    """
+    state = {**{name: t.detach() for name, t in ep.state_dict.items()}, **{f"constant:{name}": t.detach() for name, t in ep.constants.items()}}
+    inputs = [ep.state_dict[n] if n in ep.state_dict else ep.constants[n] for n in [*ep.graph_signature.parameters, *ep.graph_signature.buffers]]
+    names = {id(t): n for n, t in ep.constants.items()}
+    programs, described = [], []
+    for k, program in enumerate(ep._programs):
+        if program.draws:
+            raise NotImplementedError("export.save: the program draws random numbers, which cannot be saved; export the module in eval mode")
+        for number, tensor in enumerate(program.outside):
+            if id(tensor) not in names:  # a constant of a program for other shapes
+                names[id(tensor)] = name = f"{k}_{number}"
+                state[f"constant:{name}"] = tensor.detach()
+        programs.append(_serialized(program, inputs))
+        described.append({
+            "key": [[list(shape), dtype.name, device] for shape, dtype, device in program.key],
+            "outside": [names[id(t)] for t in program.outside], "structure": treespec_dumps(program.structure),
+            "leaves": [{"tensor": int(leaf)} if isinstance(leaf, Output) else {"value": _plain(leaf)} for leaf in program.leaves],
+            "written": [[a, b] for a, b in program.written.items()], "training": program.training,
+        })  # fmt: skip
+    text = json.dumps({
+        "version": _VERSION, "kind": kind, "in_spec": treespec_dumps(ep._in_spec), "inputs": [_spec(s) for s in ep.graph_signature.input_specs],
+        "outputs": [_spec(s) for s in ep.graph_signature.output_specs], "programs": described, "graph": [dataclasses.asdict(n) for n in ep.graph.nodes],
+        "trainable": [n for n, t in ep.named_parameters() if t.requires_grad], **(more or {}),
+    })  # fmt: skip
+    stored = io.BytesIO()
+    serialization.save(state, stored)
+    with zipfile.ZipFile(f, "w") as archive:
+        archive.writestr("program.json", text)
+        archive.writestr("state.pt", stored.getvalue())
+        for k, each in enumerate(programs):
+            archive.writestr(f"programs/{k}.stablehlo", each)
+        for name, content in extra.items():
+            archive.writestr(f"extra/{name}", content)
+
+
+def _plain(leaf: Any) -> Any:
+    if leaf is not None and not isinstance(leaf, (bool, int, float, str)):
+        raise NotImplementedError(f"export.save: a result holds a {type(leaf).__name__}, which cannot be saved")
+    return leaf
+
+
+def _spec(spec: InputSpec | OutputSpec) -> dict[str, Any]:
+    found = {"kind": spec.kind.name, "name": spec.arg.name, "target": spec.target, "persistent": getattr(spec, "persistent", None)}
+    if isinstance(spec.arg, ConstantArgument):
+        found["value"] = _plain(spec.arg.value)
+    return found
+
+
+def _serialized(program: Program, state: list[Tensor]) -> bytes:
+    """A program as StableHLO, with its numbers bound, and its first derivative."""
+    if program.region is None:  # it was loaded
+        return program.instruction.serialized
+    numbers = [*[np.float64(x) for x in program.floats], *[np.int64(x) for x in program.ints]]
+    build = program.instruction._build(True)
+    shapes = [jax.ShapeDtypeStruct(tuple(t.shape), t.dtype.numpy) for t in state]
+    shapes += [jax.ShapeDtypeStruct(shape, dtype.numpy) for shape, dtype, _ in program.key]
+    shapes += [jax.ShapeDtypeStruct(tuple(t.shape), t.dtype.numpy) for t in program.outside]
+    function = jax.jit(lambda *arrays: build(*arrays, *numbers))
+    with enable_x64(True):
+        try:
+            exported = jax.export.export(function, platforms=_PLATFORMS)(*shapes)
+        except Exception:  # some operators are library calls of one platform
+            exported = jax.export.export(function)(*shapes)
+        return bytes(exported.serialize(vjp_order=1))
+
+
+# ------------------------------------------------------------------------------------------------------------------ loading
+def load(f: str | os.PathLike[str] | io.BytesIO, *, extra_files: dict[str, Any] | None = None, expected_opset_version: Any = None) -> ExportedProgram:
+    """An exported program from a file.
+
+    Args:
+        extra_files: names whose content is filled in.
+
+    Raises:
+        ValueError: the file is not what `save` writes.
+    """
+    stored = dict(extra_files or {})
+    program, _ = read(f, stored)
+    if extra_files is not None:
+        extra_files.update({name: content.decode() for name, content in stored.items()})
+    return program
+
+
+def read(f: Any, extra: dict[str, Any] | None = None, map_location: Any = None) -> tuple[ExportedProgram, dict[str, Any]]:
+    """A program, and what ``program.json`` says of it."""
+    try:
+        archive = zipfile.ZipFile(f)
+        known = json.loads(archive.read("program.json"))
+    except (KeyError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{f} is not a program that pytorchlike saved; programs and TorchScript archives of torch cannot be loaded") from error
+    with archive:
+        state = serialization.load(io.BytesIO(archive.read("state.pt")), map_location=map_location, weights_only=True)
+        programs = [archive.read(f"programs/{k}.stablehlo") for k in range(len(known["programs"]))]
+        for name in extra or ():
+            extra[name] = archive.read(f"extra/{name}")  # type: ignore[index]
+    signature = ExportGraphSignature([_input(s) for s in known["inputs"]], [_output(s) for s in known["outputs"]])
+    constants = {name.removeprefix("constant:"): t for name, t in state.items() if name.startswith("constant:")}
+    trainable = set(known["trainable"])
+    tensors = {name: t for name, t in state.items() if not name.startswith("constant:")}
+    for name in signature.parameters:
+        tensors[name] = Parameter(tensors[name], name in trainable)
+    made = [_program(each, stablehlo, constants) for each, stablehlo in zip(known["programs"], programs, strict=True)]
+    in_spec = treespec_loads(known["in_spec"])
+    graph = Graph([Node(**{**n, "args": tuple(n["args"])}) for n in known["graph"]])
+    return ExportedProgram(made, signature, tensors, constants, in_spec, graph, [{}] * in_spec.num_leaves), known
+
+
+def _argument(spec: dict[str, Any]) -> TensorArgument | ConstantArgument:
+    return ConstantArgument(spec["name"], spec["value"]) if "value" in spec else TensorArgument(spec["name"])
+
+
+def _input(spec: dict[str, Any]) -> InputSpec:
+    return InputSpec(InputKind[spec["kind"]], _argument(spec), spec["target"], spec["persistent"])
+
+
+def _output(spec: dict[str, Any]) -> OutputSpec:
+    return OutputSpec(OutputKind[spec["kind"]], _argument(spec), spec["target"])
+
+
+class _Loaded(Differentiable):
+    """A program of a file as an instruction."""
+
+    __slots__ = ("serialized",)
+
+    def __init__(self, serialized: bytes) -> None:
+        self.serialized = serialized
+        called = jax.export.deserialize(bytearray(serialized)).call
+        super().__init__("exported", lambda *arrays: tuple(called(*arrays)))
+
+
+def _program(known: dict[str, Any], serialized: bytes, constants: dict[str, Tensor]) -> Program:
+    key = tuple([(tuple(shape), getattr(dtypes, "bool_" if dtype == "bool" else dtype), device) for shape, dtype, device in known["key"]])
+    leaves = [Output(leaf["tensor"]) if "tensor" in leaf else leaf["value"] for leaf in known["leaves"]]
+    return Program(
+        key, _Loaded(serialized), [constants[name] for name in known["outside"]], {}, treespec_loads(known["structure"]), leaves,
+        {int(a): int(b) for a, b in known["written"]}, training=known["training"],
+    )  # fmt: skip

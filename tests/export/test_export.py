@@ -1,0 +1,147 @@
+"""Exported programs: torch's signatures, the module's results and gradients, and files that need no class."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+import torch as real
+
+import pytorchlike as torch
+from pytorchlike.interop.jax import to_jaxpr
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # torch's own export warns
+
+
+def _module(t):
+    class Net(t.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer, self.norm, self.plain = t.nn.Linear(2, 3), t.nn.BatchNorm1d(3), t.ones(3)
+            self.register_buffer("hidden", t.ones(3), persistent=False)
+
+        def forward(self, x, n, *args, y, flag=None):
+            x.mul_(1.0)
+            z = self.norm(self.layer(x)).relu() * n + y["k"] + self.plain + t.tensor([1.0, 2, 3]) + self.hidden
+            return z, {"a": args[0][0] * 2, "b": None}, 7
+
+    return Net()
+
+
+def _example(t):
+    x = np.linspace(-1, 1, 8, dtype=np.float32).reshape(4, 2)
+    return (t.tensor(x.tolist()), 2, [t.ones(2)]), {"y": {"k": t.ones(4, 3)}}
+
+
+def _pair():
+    theirs, ours = _module(real), _module(torch)
+    ours.load_state_dict({name: torch.tensor(v.tolist(), dtype=getattr(torch, str(v.dtype)[6:])) for name, v in theirs.state_dict().items()})
+    return theirs, ours
+
+
+def _specs(program):
+    """Kinds, names and targets; of results that operators compute, not the operators' names."""
+    signature = program.graph_signature
+    inputs = sorted(str(s) for s in signature.input_specs)
+    return inputs, [(s.kind.name, s.target, getattr(s.arg, "value", "tensor")) for s in signature.output_specs]
+
+
+def test_signature_results_and_gradients_are_those_of_torch(executor):
+    theirs, ours = _pair()
+    programs = [t.export.export(m, *_example(t)) for t, m in ((real, theirs), (torch, ours))]
+    expected, found = _specs(programs[0].run_decompositions({})), _specs(programs[1].run_decompositions())
+    assert found[0] == expected[0] and sorted(map(str, found[1])) == sorted(map(str, expected[1]))
+    assert ours.norm.num_batches_tracked == 0 and list(programs[1].state_dict) == list(programs[0].state_dict)
+    assert set(programs[1].constants) == set(programs[0].constants)
+    results = []
+    for t, program, module in ((real, programs[0], theirs), (torch, programs[1], ours)):
+        args, kwargs = _example(t)
+        run = program.module()
+        z, rest, number = run(*args, **kwargs)
+        (z * z).sum().backward()
+        assert run.layer.weight is module.layer.weight and number == 7 and rest["b"] is None
+        results.append([z, rest["a"], module.layer.weight.grad, module.norm.running_mean, module.norm.num_batches_tracked])
+    for a, b in zip(*results, strict=True):
+        np.testing.assert_allclose(b.detach().numpy(), a.detach().numpy(), rtol=1e-4, atol=1e-5)
+    assert "torch.ops.aten.linear(mul, p_layer_weight, p_layer_bias)" in str(programs[1])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda m, args, kwargs: m(args[0][:2], *args[1:], **kwargs), lambda m, args, kwargs: m(args[0], 3, args[2], **kwargs),
+        lambda m, args, kwargs: m.eval(), lambda m, args, kwargs: m.train(),
+    ],
+    ids=["shape", "number", "eval", "train"],
+)  # fmt: skip
+def test_errors_are_those_of_torch(call):
+    messages = []
+    for t, module in zip((real, torch), _pair()):
+        args, kwargs = _example(t)
+        with pytest.raises(Exception) as error:
+            call(t.export.export(module, args, kwargs).module(), args, kwargs)
+        messages.append((type(error.value), str(error.value)))
+    assert messages[0] == messages[1]
+
+
+def test_what_cannot_be_exported():
+    class Looks(torch.nn.Module):
+        def forward(self, x):
+            return x * 2 if x.sum() > 0 else x
+
+    with pytest.raises(RuntimeError, match=r"numbers are needed in the middle \(bool\) .*test_export.py"):
+        torch.export.export(Looks(), (torch.ones(1),))
+    with pytest.raises(ValueError, match="Expected `mod` to be an instance"):
+        torch.export.export(lambda x: x, (torch.ones(1),))
+    with pytest.raises(RuntimeError, match="Unable to call ExportedProgram directly"):
+        torch.export.export(torch.nn.ReLU(), (torch.ones(1),))(torch.ones(1))
+
+
+def test_other_sizes_are_recorded_again():
+    model = torch.nn.Linear(2, 3)
+    program = torch.export.export(model, (torch.ones(4, 2),), dynamic_shapes={"input": {0: torch.export.Dim("batch", max=10)}})
+    x = torch.randn(7, 2)
+    torch.testing.assert_close(program.module()(x), model(x))
+    with pytest.raises(AssertionError, match=r"Guard failed: input.size\(\)\[0\] <= 10"):
+        program.module()(torch.ones(17, 2))
+    with pytest.raises(AssertionError, match=r"Guard failed: input.size\(\)\[1\] == 2"):
+        program.module()(torch.ones(4, 3))
+
+
+def test_random_numbers_are_drawn_anew():
+    program = torch.export.export(torch.nn.Dropout(0.5), (torch.ones(100),))
+    run = program.module()
+    first, second = run(torch.ones(100)), run(torch.ones(100))
+    assert not torch.equal(first, second) and set(first.tolist()) == {0.0, 2.0}
+    with pytest.raises(NotImplementedError, match="random numbers"):
+        torch.export.save(program, io.BytesIO())
+
+
+def test_saved_programs_need_no_class(executor):
+    _, ours = _pair()
+    args, kwargs = _example(torch)
+    program = torch.export.export(ours, args, kwargs)
+    file = io.BytesIO()
+    torch.export.save(program, file, extra_files={"note": "text"})
+    expected = program.module()(*args, **kwargs)
+    extra = {"note": ""}
+    loaded = torch.export.load(file, extra_files=extra)
+    assert extra == {"note": "text"} and str(loaded.graph_signature) == str(program.graph_signature)
+    run = loaded.module()
+    z, rest, number = run(*_example(torch)[0], **kwargs)
+    torch.testing.assert_close(z.detach(), expected[0].detach())
+    assert rest["b"] is None and number == 7 and run.norm.num_batches_tracked == 1 and isinstance(run.layer.weight, torch.nn.Parameter)
+    z.sum().backward()
+    assert run.layer.weight.grad is not None
+    with pytest.raises(ValueError, match="is not a program that pytorchlike saved"):
+        torch.export.load(io.BytesIO(b"nothing"))
+
+
+def test_programs_as_jaxprs():
+    model = torch.nn.Linear(2, 3)
+    jaxpr = to_jaxpr(lambda x: model(x).relu() * 2, torch.ones(4, 2))
+    assert [v.aval.shape for v in jaxpr.jaxpr.invars] == [(4, 2), (3, 2), (3,), ()] and [v.aval.shape for v in jaxpr.jaxpr.outvars] == [(4, 3)]
+    assert "dot_general" in str(jaxpr)
+    with pytest.raises(RuntimeError, match="numbers are needed"):
+        to_jaxpr(lambda x: x.sum().item(), torch.ones(2))

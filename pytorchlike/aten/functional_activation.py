@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import math
+import warnings
 
 import jax.numpy as jnp
 
 from ..core.dtype import FLOATING, bool_
+from ..core.layouts import MEMORY_FORMATS
 from ..dispatch.call import general_inplace
 from ..dispatch.registry import FUNCTION, composite, op
 from .activation import celu, elu, hardsigmoid, hardswish, hardtanh, leaky_relu, mish, relu, selu, silu
@@ -228,3 +230,22 @@ def rrelu_(self, lower, upper, training, generator):
 def rrelu_functional(input, lower, upper, training, inplace):
     """Negative elements times a slope, drawn for each one in training."""
     return _randomized(input, lower, upper, training, inplace)
+
+
+@_functional("gumbel_softmax(Tensor logits, float tau=1, bool hard=False, float eps=1e-10, int dim=-1) -> Tensor")
+def gumbel_softmax(logits, tau, hard, eps, dim):
+    """A draw from the Gumbel-softmax distribution: softmax of the logits with Gumbel noise.
+
+    Args:
+        tau: the temperature.
+        hard: return the one-hot tensor of the largest element, with the gradient of the soft one.
+        eps: has no effect.
+    """
+    if eps != 1e-10:
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+    noise = -logits.detach().clone(memory_format=MEMORY_FORMATS["contiguous_format"]).exponential_().log()
+    soft = ((logits + noise) / tau).softmax(dim)
+    if not hard:
+        return soft
+    chosen = soft.max(dim, keepdim=True)[1]
+    return logits.detach().mul(0).scatter_(dim, chosen, 1.0) - soft.detach() + soft

@@ -147,7 +147,10 @@ def resized_as(self, the_template, memory_format):
 def resize(self: Tensor, *size: Any) -> Tensor:
     """The tensor in another shape of as many elements; torch deprecates it in favour of ``reshape``."""
     warnings.warn("non-inplace resize is deprecated", UserWarning, stacklevel=2)
-    wanted = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    return _resized(self, tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size)
+
+
+def _resized(self: Tensor, wanted: tuple) -> Tensor:
     if math.prod(wanted) != self.numel():
         raise RuntimeError(
             f"requested resize to {'x'.join(map(str, wanted))} ({math.prod(wanted)} elements in total), but the given tensor has a size of "
@@ -224,11 +227,134 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     return self
 
 
+@tensor_method
+def record_stream(self: Tensor, stream: Any) -> None:
+    """Nothing: JAX keeps memory as long as something that was started uses it."""
+
+
+@tensor_method
+def is_nonzero(self: Tensor) -> bool:
+    """Whether the one element is not zero."""
+    return bool(self)
+
+
+@tensor_method
+def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
+    """The tensor in the shape of another of as many elements; torch deprecates it in favour of ``reshape``."""
+    warnings.warn("non-inplace resize_as is deprecated", UserWarning, stacklevel=2)
+    return _resized(self, tuple(tensor.shape))
+
+
+@tensor_method
+def is_distributed(self: Tensor) -> bool:
+    """Kept for old code: False."""
+    return False
+
+
+@tensor_method
+def storage_type(self: Tensor) -> type:
+    """The class of the tensor's typed storage."""
+    return type(self.storage())  # type: ignore[attr-defined]
+
+
+@tensor_method
+def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
+    """What ``Module.load_state_dict`` puts in the place of this tensor: its copy of ``other``, or ``other`` itself.
+
+    Args:
+        assign: ``other`` itself.
+    """
+    return other.detach() if assign else self.copy_(other).detach()  # type: ignore[attr-defined]
+
+
+@composite("fill_diagonal_(Tensor self, Scalar fill_value, bool wrap=False) -> Tensor", forms=METHOD)
+def fill_diagonal_(self, fill_value, wrap):
+    """Fill the main diagonal in place.
+
+    Args:
+        wrap: in a matrix of more rows than columns it begins again below, after an empty row.
+
+    Raises:
+        RuntimeError: fewer than two dimensions, or more than two that are not equally long.
+    """
+    if self.ndim < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if self.ndim > 2 and len(set(self.shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    step, start = sum(self.stride()), self.storage_offset()
+    length = min(self.shape)
+    self.as_strided((length,), (step,), start).fill_(fill_value)
+    rows, columns = self.shape[:2]
+    if wrap and self.ndim == 2 and rows > columns + 1:
+        more = (rows * columns + columns) // (columns + 1) - length
+        self.as_strided((more,), (step,), start + self.stride(0) * (columns + 1)).fill_(fill_value)
+    return self
+
+
+@composite("detach(Tensor self) -> Tensor", forms=FUNCTION)
+def detach(self):
+    """The same memory, off the tape."""
+    return self.detach()
+
+
+# ---------------------------------------------------------------------------------------------------------------- Python functions of elements
+def _replace_elements(name: str, self: Tensor, others: tuple[Tensor, ...], function: Any) -> Tensor:
+    """Replace each element in place by what a Python function makes of it and the elements beside it."""
+    if self.requires_grad:
+        raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
+    for other in others:
+        if other.requires_grad:
+            raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
+        if other.dtype is not self.dtype:
+            raise TypeError(f"{name}: expected {self.type()} for 'other' (got {other.type()})")  # type: ignore[attr-defined]
+    if self.device.type != "cpu":
+        raise TypeError(f"{name} is only implemented on CPU tensors")
+    columns = [tensor.expand(self.shape).reshape(-1).tolist() for tensor in (self, *others)]  # type: ignore[attr-defined]
+    made = self.new_tensor([function(*elements) for elements in zip(*columns)]).reshape(self.shape)  # type: ignore[attr-defined]
+    return self.copy_(made)  # type: ignore[attr-defined]
+
+
+@tensor_method
+def apply_(self: Tensor, callable: Any) -> Tensor:
+    """Replace each element in place by a Python function of it."""
+    return _replace_elements("apply_", self, (), callable)
+
+
+@tensor_method
+def map_(self: Tensor, tensor: Tensor, callable: Any) -> Tensor:
+    """Replace each element in place by a Python function of it and of the other tensor's."""
+    return _replace_elements("map_", self, (tensor,), callable)
+
+
+@tensor_method
+def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Any) -> Tensor:
+    """Replace each element in place by a Python function of it and of two other tensors'."""
+    return _replace_elements("map2_", self, (x, y), callable)
+
+
 # ---------------------------------------------------------------------------------------------------------------- attributes
 @tensor_property
 def layout(self: Tensor) -> layout_type:
     """How the elements are kept: always ``torch.strided``."""
     return strided
+
+
+@tensor_property
+def is_xla(self: Tensor) -> bool:
+    """Whether the tensor is on the device that is called ``xla``."""
+    return self.device.type == "xla"
+
+
+@tensor_property
+def is_ipu(self: Tensor) -> bool:
+    """Always False."""
+    return False
+
+
+@tensor_property
+def is_maia(self: Tensor) -> bool:
+    """Always False."""
+    return False
 
 
 @tensor_property

@@ -89,11 +89,11 @@ class no_grad(_Switch):  # noqa: N801 - torch's name
 
     _to = False
 
-    def __new__(cls, function: Callable | None = None) -> Any:
+    def __new__(cls, orig_func: Callable | None = None) -> Any:
         made = super().__new__(cls)
-        return made if function is None else made(function)
+        return made if orig_func is None else made(orig_func)
 
-    def __init__(self, function: Callable | None = None) -> None:
+    def __init__(self, orig_func: Callable | None = None) -> None:
         self.previous: list[bool] = []
 
     def __enter__(self) -> None:

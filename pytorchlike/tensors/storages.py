@@ -6,7 +6,7 @@ They are handles on a `Storage`.  Sizes, identity and content are torch's; addre
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -263,13 +263,33 @@ class UntypedStorage(_StorageBase):
 
 
 class TypedStorage(_StorageBase):
-    """A tensor's memory, as elements of its dtype; torch calls it deprecated."""
+    """A tensor's memory, as elements of its dtype; torch calls it deprecated.
+
+    Args:
+        args: how many elements (zeros), or the elements.
+        wrap_storage: share the memory of this one instead.
+        dtype: of the elements; the default is float32.
+        device: the CPU only.
+    """
 
     __module__ = "torch.storage"
 
-    def __init__(self, *, wrap_storage: UntypedStorage, dtype: dtype = float32, _internal: bool = False) -> None:
-        self._storage = wrap_storage._storage
-        self.dtype = dtype
+    def __init__(
+        self, *args: Any, wrap_storage: UntypedStorage | None = None, dtype: dtype | None = None, device: Any = None, _internal: bool = False
+    ) -> None:
+        self.dtype = float32 if dtype is None else dtype
+        if wrap_storage is not None:
+            if args or device is not None:
+                raise RuntimeError("TypedStorage: neither elements nor a device can be given beside 'wrap_storage'")
+            self._storage = wrap_storage._storage
+            return
+        if device is not None and str(device) != "cpu":
+            raise NotImplementedError(f"TypedStorage: new memory on {device}; take a tensor's storage() instead")
+        content = args[0] if args else 0
+        if len(args) > 1 or not isinstance(content, (int, Sequence)):
+            raise TypeError("TypedStorage.__init__ received an invalid combination of arguments: expected a number of elements or a sequence of them")
+        array = np.zeros(content, self.dtype.numpy) if isinstance(content, int) else np.array(list(content)).astype(self.dtype.numpy)
+        self._storage = Storage(constant(array, aval_of(array.shape, self.dtype)))
 
     @classmethod
     def _of(cls, storage: Storage) -> TypedStorage:

@@ -250,7 +250,7 @@ def run_backward(roots: list[tuple[Edge, Any]], *, keep: bool, create_graph: boo
     state = thread.state
     previous = state.grad_enabled
     state.grad_enabled = create_graph
-    run = Pass(nodes, awaited, wanted, keep, create_graph)
+    run = Pass(nodes, awaited, wanted, inputs is not None, keep, create_graph)
     task = Task(nodes, awaited, inputs is None, not accumulates)
     running.tasks.append(task)
     try:
@@ -339,6 +339,7 @@ class Pass:
         nodes: the nodes that gradients may arrive at, leaves apart, and whether each runs.
         awaited: how many gradients each leaf still waits for.
         wanted: the results of nodes whose gradients are captured.
+        is_narrow: gradients may also lead to nodes that are none of these, where they are dropped.
 
     Attributes:
         captured: (node, number of its result) -> gradient, a tensor.
@@ -347,12 +348,14 @@ class Pass:
         watch: looks for NaN, in anomaly mode.
     """
 
-    __slots__ = ("nodes", "awaited", "wanted", "keep", "create_graph", "captured", "arrived", "watch")
+    __slots__ = ("nodes", "awaited", "wanted", "is_narrow", "keep", "create_graph", "captured", "arrived", "watch")
 
-    def __init__(self, nodes: dict[Node, bool], awaited: dict[Node, int], wanted: dict[Node, list[int]], keep: bool, create_graph: bool) -> None:
+    def __init__(self, nodes: dict[Node, bool], awaited: dict[Node, int], wanted: dict[Node, list[int]], is_narrow: bool, keep: bool,
+                 create_graph: bool) -> None:  # fmt: skip
         self.nodes = nodes
         self.awaited = awaited
         self.wanted = wanted
+        self.is_narrow = is_narrow
         self.keep = keep
         self.create_graph = create_graph
         self.captured: dict[Edge, Tensor] = {}
@@ -368,7 +371,7 @@ class Pass:
         for node in sorted(self.nodes, key=_NUMBER, reverse=True):
             grads = arrived.pop(node, None)
             backward = node.backward
-            if grads is None or backward is None or node.hooks is not None or not is_plain or node in wanted:
+            if grads is None or backward is None or node.hooks is not None or not is_plain or (wanted and node in wanted):
                 results = self.run_node(node, [grads] if grads is not None and backward is not None and backward.is_single else grads)
                 if results is None:
                     continue
@@ -404,24 +407,23 @@ class Pass:
 
     def deliver(self, edges: Sequence[Edge | None], gradients: Sequence[Any]) -> None:
         """Add gradients (None: it is zero) to what has arrived where the edges lead; run the leaves whose last one this was."""
-        nodes, arrived, awaited = self.nodes, self.arrived, self.awaited
+        nodes, arrived, awaited, is_narrow = self.nodes, self.arrived, self.awaited, self.is_narrow
         for edge, gradient in zip(edges, gradients):
             if edge is None:
                 continue
             node = edge[0]
+            if is_narrow and node not in nodes and node not in awaited:
+                continue
             backward = node.backward
             if backward is not None and backward.is_single:
                 if gradient is not None:
                     earlier = arrived.get(node)
-                    if earlier is not None:
-                        arrived[node] = self.sum(earlier, gradient)
-                    elif node in nodes or node in awaited:
-                        arrived[node] = gradient
-                if backward is LEAF and node in awaited:
-                    awaited[node] -= 1
-                    if not awaited[node]:
+                    arrived[node] = gradient if earlier is None else self.sum(earlier, gradient)
+                if backward is LEAF:
+                    left = awaited[node] = awaited[node] - 1
+                    if left == 0:
                         self.run_leaf(node, [arrived.pop(node, None)])  # type: ignore[arg-type]
-            elif gradient is not None and node in nodes:
+            elif gradient is not None:
                 slots = arrived.get(node)
                 if slots is None:
                     slots = arrived[node] = [None] * node.output_count()

@@ -60,16 +60,20 @@ def _check_variables(name: str, x) -> None:
         raise RuntimeError("cov(): bool dtype is not supported for input")
 
 
+def _is_floating(kind):
+    return jnp.issubdtype(kind, jnp.floating)
+
+
 @cov.check
 def _(self, correction, fweights, aweights):
     _check_variables("cov", self)
     count = self.shape[-1] if self.ndim else 1
-    for name, weights, kind, fits in (("fweights", fweights, "integral", is_integral), ("aweights", aweights, "floating point", jnp.issubdtype)):
+    for name, weights, kind, fits in (("fweights", fweights, "integral", is_integral), ("aweights", aweights, "floating point", _is_floating)):
         if weights is None:
             continue
         if weights.ndim > 1:
             raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.ndim} dimensions")
-        if not (fits(weights.dtype) if kind == "integral" else fits(weights.dtype, jnp.floating)):
+        if not fits(weights.dtype):
             raise RuntimeError(f"cov(): expected {name} to have {kind} dtype but got {name} with {scalar_type(weights.dtype)} dtype")
         own = weights.shape[0] if weights.ndim else 1
         if own != count:

@@ -55,7 +55,7 @@ def apply(instruction: Any, tensors: Sequence[Tensor], floats: tuple[float, ...]
 
 def on_node(instruction: Any, results: Sequence[Value], node: Node) -> tuple[Tensor, ...]:
     """The results as tensors; those that carry a gradient stand on the tape."""
-    which = getattr(getattr(instruction, "operator", None), "differentiable", True)
+    which: Any = getattr(getattr(instruction, "operator", None), "differentiable", True)
     return tuple([make_tensor(r, (node, k) if r.aval.differentiable and (which is True or k in which) else None) for k, r in enumerate(results)])
 
 

@@ -211,7 +211,7 @@ def _torch_function(cls: type, func: Any, types: Sequence[type], args: tuple = (
 @functools.cache
 def nowrap_functions() -> frozenset[Any]:
     """Functions whose results keep their class."""
-    return frozenset({Tensor.grad.__get__, Tensor._base.__get__})  # type: ignore[attr-defined]
+    return frozenset({Tensor.grad.__get__, Tensor._base.__get__})  # type: ignore[attr-defined, union-attr]
 
 
 def _converted(result: Any, cls: type, args: tuple | None) -> Any:

@@ -346,7 +346,7 @@ class Tensor(metaclass=TensorType):
                 if not self._aval().differentiable:
                     raise RuntimeError("only Tensors of floating point dtype can require gradients")
                 self._edge = self.__dict__.pop("_idle_edge", None) or accumulator(self)
-                self._edge[0].grad_dtype = self.__dict__.get("_grad_dtype")  # type: ignore[attr-defined]
+                self._edge[0].grad_dtype = self.__dict__.get("_grad_dtype")  # type: ignore[attr-defined, union-attr]
         elif self._edge is not None:
             if not self.is_leaf:
                 raise RuntimeError(

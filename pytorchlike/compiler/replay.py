@@ -11,7 +11,7 @@ from ..core.state import thread
 from ..graph import recorder
 from ..graph.value import Value, constant
 from ..tensors.storage import Storage
-from ..tensors.tape import AccumulateGrad, Node, accumulator, new_node, next_number
+from ..tensors.tape import AccumulateGrad, Node, PackedValue, accumulator, new_node, next_number
 from ..tensors.tensor import Tensor, make_storage, new_tensor
 from .capture import Capture
 from .captured import Captured, captured
@@ -257,9 +257,9 @@ class Replay:
                 stack += missing
                 continue
             planned = tuple([None if e is None else self._edge(e, None) for e in edges])  # type: ignore[arg-type]
-            saved = None if node.saved is None else tuple([self._reference(value) for value in node.saved])
-            if getattr(node, "packed", None) or getattr(node, "anomaly", None):
+            if any(type(value) is PackedValue for value in node.saved or ()):
                 raise Unreplayable("hooks on saved tensors")
+            saved = None if node.saved is None else tuple([self._reference(value) for value in node.saved])
             self._nodes[node] = len(self._node_plans)
             self._node_plans.append((node.backward, planned, saved, node.scalars))
             stack.pop()

@@ -8,7 +8,7 @@ import pytest
 
 import pytorchlike as ours
 from pytorchlike.graph import counters, lower
-from tests.autograd.outcomes import agree, named_programs
+from tests.autograd.outcomes import agree, assert_close, named_programs
 
 PROGRAMS = []
 
@@ -589,3 +589,32 @@ def test_what_a_policy_keeps_is_not_computed_again() -> None:
         return sum(step.instruction.name == "mm" for part in counters.compilations[-1].parts for step in part.steps)
 
     assert products([]) - products([ours.ops.aten.mm.default]) == 2
+
+
+def test_inside_of_compiled_functions() -> None:
+    model = ours.nn.Sequential(ours.nn.Linear(4, 4), ours.nn.Tanh(), ours.nn.Dropout(0.5))
+    x = ours.linspace(-1, 1, 8).reshape(2, 4)
+
+    def loss(x):
+        return check(ours).checkpoint(model, x, use_reentrant=False).pow(2).sum()
+
+    def step(x):
+        model.zero_grad()
+        found = loss(x)
+        found.backward()
+        return found
+
+    def outside(x):
+        model.zero_grad()
+        found = compiled_loss(x)
+        found.backward()
+        return found
+
+    compiled_loss = ours.compile(loss)
+    found = []
+    for run in (step, ours.compile(step), outside):
+        for _ in range(2):
+            ours.manual_seed(3)
+            found.append([run(x).item(), model[0].weight.grad.tolist()])
+    for other in found[1:]:
+        assert_close(other, found[0])

@@ -71,7 +71,7 @@ class Backward:
         self.build = build
         self.instructions: dict[tuple[bool, ...], Instruction] = {}
         self.pick = _picker(self.saved_inputs, self.saved_outputs)
-        self.is_single = len(outputs) == 1
+        self.is_single: bool = len(outputs) == 1
         self.single: Instruction | None = None
         self.described: tuple[Any, frozenset[str]] | None = None
         self.pattern: tuple[int | None, ...] | None = None

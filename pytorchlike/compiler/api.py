@@ -77,8 +77,9 @@ def _optimized(module: Module) -> Any:
     return compile(module)
 
 
-def compile(model: Callable | None = None, *, fullgraph: bool = False, dynamic: bool | None = None, backend: str | Callable = "inductor",
-            mode: str | None = None, options: dict[str, Any] | None = None, disable: bool = False) -> Any:  # fmt: skip
+def compile(model: Callable | None = None, *, fullgraph: bool = False, dynamic: bool | None = None, backend: str | Callable | None = None,
+            mode: str | None = None, options: dict[str, Any] | None = None, name: str | None = None, disable: bool = False,
+            recompile_limit: int | None = None, isolate_recompiles: bool = False, shapes_spec: Any = None) -> Any:  # fmt: skip
     """A function or module whose calls are captured once and replayed as one XLA program.
 
     The first call runs as always and is captured: its operators, what it read (arguments, attributes, globals, closures) and what it
@@ -91,32 +92,41 @@ def compile(model: Callable | None = None, *, fullgraph: bool = False, dynamic: 
         dynamic: accepted; each combination of shapes is captured on its own, up to ``config.recompile_limit``.
         backend: "inductor", "aot_eager" and the like all mean XLA; "eager" runs the function as it is.
         mode, options: torch's are accepted and change nothing.
+        name: what messages call it; its own name if left out.
+        recompile_limit: how many captured calls it may have, instead of ``config.recompile_limit``.
+        isolate_recompiles: accepted; each compiled function counts its own.
         disable: return the function as it is.
 
     Raises:
         RuntimeError: both ``mode`` and ``options``; a backend or a mode that is not known.
+        NotImplementedError: ``shapes_spec``.
     """
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
     if mode is not None and mode not in _MODES:
         raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
+    if shapes_spec is not None:
+        raise NotImplementedError("torch.compile: shapes_spec is not supported; each combination of shapes is captured on its own")
+    backend = "inductor" if backend is None else backend
     if not isinstance(backend, str):
         raise NotImplementedError("torch.compile: a backend that is a function (of an fx graph) is not supported; XLA compiles")
     if backend not in _BACKENDS:
         raise RuntimeError(f"Invalid backend: {backend!r}, see `torch._dynamo.list_backends()` for available backends.")
     if model is None:
-        return functools.partial(compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable)
+        return functools.partial(
+            compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, name=name, disable=disable,
+            recompile_limit=recompile_limit,
+        )  # fmt: skip
     if not callable(model):
         raise RuntimeError(f"torch.compile: expected a function or a module, but got {type(model).__name__}")
     if disable or settings.config.disable:
         return model
     if isinstance(model, Module):
-        name = type(model).__name__
-        call = model.__call__ if backend == "eager" else Compiled(model.__call__, model, fullgraph, name)
+        call = model.__call__ if backend == "eager" else Compiled(model.__call__, model, fullgraph, name or type(model).__name__, recompile_limit)
         return OptimizedModule(model, call)
     if backend == "eager":
         return model
-    compiled = Compiled(model, model, fullgraph, getattr(model, "__name__", type(model).__name__))
+    compiled = Compiled(model, model, fullgraph, name or str(getattr(model, "__name__", type(model).__name__)), recompile_limit)
 
     @functools.wraps(model)
     def call_compiled(*args: Any, **kwargs: Any) -> Any:

@@ -46,8 +46,9 @@ class Compiled:
         calls, captures: how many calls, how many of them were captured.
     """
 
-    def __init__(self, function: Callable, target: Any, fullgraph: bool, name: str) -> None:
+    def __init__(self, function: Callable, target: Any, fullgraph: bool, name: str, limit: int | None = None) -> None:
         self.function, self.target, self.fullgraph, self.name = function, target, fullgraph, name
+        self.limit = limit  # None: the setting's
         self.replays: list[Replay] = []
         self.breaks: list[Break] = []
         self.misses: list[str] = []
@@ -55,6 +56,11 @@ class Compiled:
         self.calls = self.captures = self.failures = 0
         self.gave_up = False
         all_compiled.append(self)
+
+    @property
+    def most(self) -> int:
+        """How many captured calls it may have."""
+        return settings.config.cache_size_limit if self.limit is None else self.limit
 
     def reset(self) -> None:
         """Forget the captured calls."""
@@ -83,7 +89,7 @@ class Compiled:
                 failed = known
         if failed is not None:
             self._missed(self.replays[0], failed)
-        if self.gave_up or len(self.replays) >= settings.config.cache_size_limit:
+        if self.gave_up or len(self.replays) >= self.most:
             return self._past_the_limit(args, kwargs)
         return self._capture(args, kwargs, structure, leaves)
 
@@ -156,7 +162,7 @@ class Compiled:
         if self.fullgraph:
             raise Unsupported(f"{self.name} cannot be compiled as one graph: {capture.broken}")
         self.failures += 1
-        if self.failures >= settings.config.cache_size_limit and not self.replays:
+        if self.failures >= self.most and not self.replays:
             self.gave_up = True
 
     # ---------------------------------------------------------------------------------------------------------- recompiling
@@ -174,7 +180,7 @@ class Compiled:
         if not self.gave_up:
             self.gave_up = True
             warnings.warn(
-                f"torch.compile hit config.recompile_limit ({settings.config.cache_size_limit}) for {self.name!r}; last reason: "
+                f"torch.compile hit config.recompile_limit ({self.most}) for {self.name!r}; last reason: "
                 f"{self.misses[-1] if self.misses else 'none'}. Further calls that no captured one fits run without compilation.",
                 stacklevel=3,
             )

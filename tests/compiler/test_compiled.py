@@ -473,3 +473,12 @@ def test_inside_jax_transformations():
     x = jnp.ones((4, 3))
     g = jax.grad(lambda p: pure(p, buffers, x)[0].sum() if isinstance(pure(p, buffers, x), tuple) else pure(p, buffers, x).sum())(params)
     assert all(v.shape == params[k].shape for k, v in g.items())
+
+
+def test_limit_and_name_of_one_function():
+    compiled = torch.compile(lambda x: x + 1, name="addition", recompile_limit=1, isolate_recompiles=True)
+    with pytest.warns(UserWarning, match=r"hit config.recompile_limit \(1\) for 'addition'"):
+        for n in (2, 3):
+            assert compiled(torch.zeros(n)).tolist() == [1.0] * n
+    with pytest.raises(NotImplementedError, match="shapes_spec"):
+        torch.compile(lambda x: x, shapes_spec=1)

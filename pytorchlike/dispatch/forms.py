@@ -143,7 +143,7 @@ def packet(name: str, overloads: list[tuple[Any, Callable]]) -> Any:
             if overridden and overrides.wanted(values):
                 return overrides.hand_over(overloaded, args, kwargs)
             found, by_type = _resolve(name, overloads, args, kwargs)
-            if by_type and not overridden and not any(isinstance(a, (list, tuple)) for a in args):
+            if by_type and not overridden and not any(isinstance(v, (list, tuple)) for v in values):
                 chosen[key] = found
         return found(*args, **kwargs)
 

@@ -78,10 +78,12 @@ def _check_adaptive(name: str, input, output_size, spatial: int, colon: str) -> 
             )
         raise RuntimeError(f"{name}(): Expected {spatial + 1}D or {spatial + 2}D tensor, but got{colon} {list(shape)}")
     if len(output_size) != spatial:
+        if spatial == 1:
+            raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(output_size)})")
         raise RuntimeError(
             f"{name}: output_size must be {spatial}" if colon == "" else f"{name}(): internal error: output_size.size() must be {spatial}"
         )
-    for d in range(len(shape) - spatial, len(shape)):
+    for d in range(len(shape) - spatial if colon == "" else 1, len(shape)):
         if shape[d] == 0:
             raise RuntimeError(
                 f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {list(shape)} "
@@ -92,8 +94,14 @@ def _check_adaptive(name: str, input, output_size, spatial: int, colon: str) -> 
 
 
 def _resolved(output_size, input, spatial: int) -> tuple[int, ...]:
-    """``output_size`` for every dimension; None keeps the input's."""
+    """``output_size`` for every dimension; None keeps the input's.
+
+    Raises:
+        ValueError: the input has too few dimensions, torch's text.
+    """
     sizes = (output_size,) * spatial if output_size is None or isinstance(output_size, int) else tuple(output_size)
+    if spatial > 1 and isinstance(output_size, (tuple, list)) and input.dim() <= len(sizes):
+        raise ValueError(f"Input dimension should be at least {len(sizes) + 1}")
     sizes = sizes * spatial if len(sizes) == 1 else sizes
     return tuple(input.shape[d - len(sizes)] if n is None else n for d, n in enumerate(sizes))
 
@@ -128,14 +136,18 @@ def _declare_adaptive(spatial: int) -> None:
     def _(self, output_size):
         name = f"adaptive_avg_pool{spatial}d"
         if len(output_size) == spatial and any(n < 0 for n in output_size):
-            shown = ", ".join(map(str, output_size))
+            # torch pools one dimension as two, and has no blank before the last of three sizes
+            name, shown = (name, f"{output_size[0]}, {','.join(map(str, output_size[1:]))}") if spatial > 1 else ("adaptive_avg_pool2d", f"1, {output_size[0]}")
             raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0 but received {{{shown}}}")
         _check_adaptive(name, self, output_size, spatial, "")
 
     @composite(f"adaptive_avg_pool{spatial}d(Tensor input, int?[] output_size) -> Tensor", forms=FUNCTION, namespaces=public)
     def adaptive_average(input, output_size):
         """The mean of windows laid out so that there are ``output_size`` of them; None keeps a dimension's size."""
-        return average(input, _resolved(output_size, input, spatial))
+        sizes = _resolved(output_size, input, spatial)
+        if sizes == (1,) * spatial and (spatial > 1 or input.dim() in (2, 3)):
+            return input.mean(tuple(range(-spatial, 0)), keepdim=True)
+        return average(input, sizes)
 
     @op(
         f"adaptive_max_pool{spatial}d_with_indices.sized(Tensor self, int[{spatial}] output_size) -> (Tensor, Tensor)",
@@ -162,6 +174,9 @@ def _declare_adaptive(spatial: int) -> None:
     @maximum.check
     def _(self, output_size):
         _check_adaptive(f"adaptive_max_pool{spatial}d", self, output_size, spatial, ":")
+        if any(n < 0 for n in output_size):
+            shape = [*self.shape[: self.ndim - spatial], *[1] * (spatial == 1), *output_size]
+            raise RuntimeError(f"Trying to create tensor with negative dimension {min(output_size)}: {shape}")
 
     @composite(
         f"adaptive_max_pool{spatial}d_with_indices(Tensor input, int?[] output_size, bool return_indices=False) -> (Tensor, Tensor)",

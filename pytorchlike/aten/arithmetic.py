@@ -114,7 +114,8 @@ rsub.check(_check_subtraction)
 
 
 # ---------------------------------------------------------------------- products and quotients
-@_binary("mul.Tensor(Tensor self, Tensor other) -> Tensor", aliases=("multiply",))
+@_binary("mul.Tensor(Tensor self, Tensor other) -> Tensor", aliases=("multiply",), unrounded=("self", "other"))
+@rounded_once
 def mul(self, other):
     """``self * other``; of two bools their logical and."""
     return jnp.multiply(self, other)
@@ -135,7 +136,7 @@ def _quotient_gradient(g, self, other):
 
 
 def _declare_division(overload, other_type, aliases):
-    @_float_binary(f"div.{overload}(Tensor self, {other_type} other) -> Tensor", aliases=aliases)
+    @_float_binary(f"div.{overload}(Tensor self, {other_type} other) -> Tensor", aliases=aliases, unrounded=("self", "other"))
     @rounded_once
     def div(self, other):
         """``self / other``, always in floating point."""
@@ -182,7 +183,7 @@ def _by_integer_zero(other):
 
 
 def _declare_rounded_division(overload, other_type):
-    @_binary(f"div.{overload}(Tensor self, {other_type} other, *, str? rounding_mode) -> Tensor", aliases=("divide",))
+    @_binary(f"div.{overload}(Tensor self, {other_type} other, *, str? rounding_mode) -> Tensor", aliases=("divide",), unrounded=("other",))
     @rounded_once
     def div_mode(self, other, rounding_mode):
         """The quotient rounded: ``"floor"`` down, ``"trunc"`` towards zero, None not at all.  Grad: 0 where it is rounded."""
@@ -220,7 +221,7 @@ def _(g, self, other, rounding_mode):
     return _quotient_gradient(g, self, other) if rounding_mode is None else jnp.zeros_like(g)
 
 
-@_binary("floor_divide(Tensor self, Tensor other) -> Tensor")
+@_binary("floor_divide(Tensor self, Tensor other) -> Tensor", unrounded=("other",))
 @rounded_once
 def floor_divide(self, other):
     """The quotient rounded down."""
@@ -310,14 +311,15 @@ def _power(x, exponent):
 
 
 @_binary("pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", static=("exponent",))
-@rounded_once
 def pow_scalar(self, exponent):
-    """Each element to the power of one number.
+    """Each element to the power of one number, which half precision rounds, too.
 
     Raises:
         RuntimeError: integers to a negative integer power.
     """
-    return _power(self, exponent)
+    if self.dtype in (jnp.float16, jnp.bfloat16) and isinstance(exponent, float):
+        exponent = float(np.asarray(exponent, self.dtype))
+    return rounded_once(_power)(self, exponent)
 
 
 @pow_scalar.grad("self")
@@ -411,7 +413,7 @@ for _operator in (pow_tensor, float_power):
 _TERMS = ("self", "tensor1", "tensor2")
 
 
-@_binary("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", promoted=_TERMS, numbers=())
+@_binary("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", promoted=_TERMS, numbers=(), unrounded=("value",))
 @rounded_once
 def addcmul(self, tensor1, tensor2, value):
     """``self + value * tensor1 * tensor2``."""
@@ -438,7 +440,7 @@ def _(g, tensor1, value):
 supports(addcmul, "addcmul_cpu_out", INTEGRAL, FLOATING, COMPLEX)
 
 
-@_binary("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", promoted=_TERMS, numbers=())
+@_binary("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", promoted=_TERMS, numbers=(), unrounded=("value",))
 @rounded_once
 def addcdiv(self, tensor1, tensor2, value):
     """``self + value * tensor1 / tensor2``.

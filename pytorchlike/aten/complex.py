@@ -10,7 +10,8 @@ from jax import lax
 
 from ..core.dtype import from_numpy
 from ..core.promotion import scalar_type_name
-from ..dispatch.registry import ALL_FORMS, FUNCTION, METHOD, OUT, Promote, composite, op, view
+from ..dispatch.call import general_inplace
+from ..dispatch.registry import FUNCTION, INPLACE, METHOD, OUT, Promote, composite, op, view
 from ..tensors import elements
 from ..tensors.tensor import Tensor
 from .elementwise import COMPLEX, category
@@ -93,15 +94,27 @@ Tensor.imag = property(lambda self: imag(self), lambda self, value: _set_part(im
 # -- operators ---------------------------------------------------------------------------------------------------------------------------
 
 
-@op("conj_physical(Tensor self) -> Tensor", forms=ALL_FORMS)
-def conj_physical(self):
+@op("_conj_physical(Tensor self) -> Tensor", forms=INPLACE, namespaces=())
+def computed_conjugate(self):
     """The complex conjugate."""
     return jnp.conj(self)
 
 
-@conj_physical.grad("self")
+@computed_conjugate.grad("self")
 def _(g):
     return jnp.conj(g)
+
+
+@composite("conj_physical(Tensor self) -> Tensor", forms=FUNCTION | METHOD | OUT)
+def conj_physical(self):
+    """The complex conjugate, computed; a real tensor itself."""
+    return computed_conjugate(self) if self.is_complex() else self
+
+
+@composite("conj_physical_(Tensor(a!) self) -> Tensor(a!)")
+def conj_physical_(self):
+    """`conj_physical` in place."""
+    return general_inplace(computed_conjugate, (self,)) if self.is_complex() else self
 
 
 @op("angle(Tensor self) -> Tensor", promote=Promote.INT_TO_FLOAT, forms=FUNCTION | METHOD | OUT)

@@ -56,22 +56,22 @@ def _dimension_numbers(spatial: int) -> tuple[str, str, str]:
     return "NC" + letters, "OI" + letters, "NC" + letters
 
 
-def _xla_convolve(x, weight, stride, padding, dilation, groups, input_dilation):
+def _xla_convolve(x, weight, stride, padding, dilation, groups, input_dilation, wide):
     return lax.conv_general_dilated(
         x, weight, stride, padding, lhs_dilation=input_dilation, rhs_dilation=dilation, feature_group_count=groups,
-        dimension_numbers=_dimension_numbers(x.ndim - 2),
+        dimension_numbers=_dimension_numbers(x.ndim - 2), preferred_element_type=jnp.float32 if wide else None,
     )  # fmt: skip
 
 
-def _convolve_each_group(x, weight, stride, padding, dilation, groups, input_dilation):
+def _convolve_each_group(x, weight, stride, padding, dilation, groups, input_dilation, wide):
     parts = zip(jnp.split(x, groups, 1), jnp.split(weight, groups, 0))
-    return jnp.concatenate([_xla_convolve(a, w, stride, padding, dilation, 1, input_dilation) for a, w in parts], 1)
+    return jnp.concatenate([_xla_convolve(a, w, stride, padding, dilation, 1, input_dilation, wide) for a, w in parts], 1)
 
 
-def _shifted_products(x, weight, stride, padding, dilation, groups, input_dilation):
+def _shifted_products(x, weight, stride, padding, dilation, groups, input_dilation, wide):
     """A depthwise convolution as the sum over kernel positions of a strided slice of the input times one weight a channel."""
-    result_dtype, multiplier = x.dtype, weight.shape[0] // groups
-    if result_dtype in (jnp.float16, jnp.bfloat16):
+    result_dtype, multiplier = jnp.dtype(jnp.float32) if wide else x.dtype, weight.shape[0] // groups
+    if _is_half(x):
         x, weight = x.astype(jnp.float32), weight.astype(jnp.float32)
     borders = [(0, 0, 0), (0, 0, 0), *((low, high, d - 1) for (low, high), d in zip(padding, input_dilation))]
     x = lax.pad(x, jnp.zeros((), x.dtype), borders)
@@ -95,10 +95,19 @@ def _positions(kernel: Sequence[int]) -> list[tuple[int, ...]]:
     return positions
 
 
-def convolve(x, weight, stride: Sequence[int], padding: Pairs, dilation: Sequence[int], groups: int, input_dilation=None):
-    """Cross-correlation of ``(N, C, *)`` with ``(O, C / groups, *)``; ``input_dilation`` spreads the input by zeros."""
+def _is_half(x) -> bool:
+    return x.dtype in (jnp.float16, jnp.bfloat16)
+
+
+def convolve(x, weight, stride: Sequence[int], padding: Pairs, dilation: Sequence[int], groups: int, input_dilation=None, wide: bool = False):
+    """Cross-correlation of ``(N, C, *)`` with ``(O, C / groups, *)``.
+
+    Args:
+        input_dilation: spreads the input by zeros.
+        wide: the result of half precision is float32, to be rounded later.
+    """
     input_dilation = tuple(input_dilation or (1,) * (x.ndim - 2))
-    arguments = (tuple(stride), tuple(padding), tuple(dilation), groups, input_dilation)
+    arguments = (tuple(stride), tuple(padding), tuple(dilation), groups, input_dilation, wide and _is_half(x))
     if groups > 1 and weight.shape[1] == 1 and math.prod(weight.shape[2:]) <= _SHIFTED_KERNEL:
         return _shifted_products(x, weight, *arguments)
     if groups > 1:
@@ -122,8 +131,9 @@ def _like_input(result, input, spatial: int):
     return result if len(input.shape) == spatial + 2 else result[0]
 
 
-def _with_bias(result, bias):
-    return result if bias is None else result + bias.reshape(-1, *(1,) * (result.ndim - 2))
+def _with_bias(result, bias, dtype):
+    """The result of a convolution plus the bias, rounded once."""
+    return (result if bias is None else result + bias.astype(result.dtype).reshape(-1, *(1,) * (result.ndim - 2))).astype(dtype)
 
 
 def _bias_gradient(g, spatial: int):
@@ -142,9 +152,10 @@ def _pairs(padding: Any, weight, dilation: Sequence[int]) -> Pairs:
     return [(p, p) for p in expand(padding, len(kernel))]
 
 
-def _forward(input, weight, stride, padding, dilation, groups, spatial):
+def _forward(input, weight, stride, padding, dilation, groups, spatial, wide=False):
     dilation = expand(dilation, spatial)
-    result = convolve(_batched(input, spatial), weight, expand(stride, spatial), _pairs(padding, weight, dilation), dilation, groups)
+    pairs = _pairs(padding, weight, dilation)
+    result = convolve(_batched(input, spatial), weight, expand(stride, spatial), pairs, dilation, groups, wide=wide)
     return _like_input(result, input, spatial)
 
 
@@ -159,7 +170,7 @@ def _weight_gradient(g, input, weight, stride, padding, dilation, groups, spatia
     return _pull_back(lambda w: _forward(input, w, stride, padding, dilation, groups, spatial), weight, g)
 
 
-def _transposed(input, weight, stride, padding, output_padding, groups, dilation, spatial):
+def _transposed(input, weight, stride, padding, output_padding, groups, dilation, spatial, wide=False):
     stride, padding, dilation = expand(stride, spatial), expand(padding, spatial), expand(dilation, spatial)
     kernel = weight.shape[2:]
     # the convolution whose input gradient this is, seen from its output: channels swapped inside each group, kernel reversed
@@ -167,7 +178,7 @@ def _transposed(input, weight, stride, padding, output_padding, groups, dilation
     swapped = jnp.flip(grouped.reshape(-1, weight.shape[0] // groups, *kernel), tuple(range(2, spatial + 2)))
     reach = [d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding)]
     pairs = [(r, r + extra) for r, extra in zip(reach, expand(output_padding, spatial))]
-    result = convolve(_batched(input, spatial), swapped, (1,) * spatial, pairs, dilation, groups, input_dilation=stride)
+    result = convolve(_batched(input, spatial), swapped, (1,) * spatial, pairs, dilation, groups, stride, wide)
     return _like_input(result, input, spatial)
 
 
@@ -291,8 +302,8 @@ def _declare_convolution(spatial: int, overload: str, padding_type: str) -> Oper
 
         Shape:   input ``(N, C, *)`` or ``(C, *)``, weight ``(O, C / groups, *)`` -> ``(N, O, *)`` or ``(O, *)``
         """
-        result = _forward(_batched(input, spatial), weight, stride, padding, dilation, groups, spatial)
-        return _like_input(_with_bias(result, bias), input, spatial)
+        result = _forward(_batched(input, spatial), weight, stride, padding, dilation, groups, spatial, wide=True)
+        return _like_input(_with_bias(result, bias, input.dtype), input, spatial)
 
     @conv.grad("input")
     def _(g, input_meta, weight, stride, padding, dilation, groups):
@@ -327,8 +338,8 @@ def _declare_transposed(spatial: int) -> Operator:
 
         Shape:   input ``(N, C, *)`` or ``(C, *)``, weight ``(C, O / groups, *)`` -> ``(N, O, *)`` or ``(O, *)``
         """
-        result = _transposed(_batched(input, spatial), weight, stride, padding, output_padding, groups, dilation, spatial)
-        return _like_input(_with_bias(result, bias), input, spatial)
+        result = _transposed(_batched(input, spatial), weight, stride, padding, output_padding, groups, dilation, spatial, wide=True)
+        return _like_input(_with_bias(result, bias, input.dtype), input, spatial)
 
     @conv_transpose.grad("input")
     def _(g, input_meta, weight, stride, padding, output_padding, groups, dilation):

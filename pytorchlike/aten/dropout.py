@@ -44,6 +44,14 @@ def _features_dropped(input, p: float, training: bool, inplace: bool):
     return _times(input, feature_noise(input, p), inplace)
 
 
+def _without_batch(input, ndim: int, p: float, training: bool, inplace: bool):
+    """`_features_dropped` for inputs of ``ndim`` dimensions, or one less: without a batch."""
+    if input.dim() == ndim:
+        return _features_dropped(input, p, training, inplace)
+    result = _features_dropped(input.unsqueeze(0), p, training, inplace)
+    return input if inplace else result.squeeze(0)
+
+
 def _alpha_dropped(input, p: float, training: bool, inplace: bool, features: bool):
     """Elements are replaced by ``-_ALPHA``, then all are scaled so that mean 0 and variance 1 stay."""
     if not training or p == 0 or input.numel() == 0:
@@ -94,9 +102,7 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
             f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. Note that dropout1d exists to provide channel-wise "
             "dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch dimension (i.e. 2D or 3D inputs)."
         )
-    if input.dim() == 3:
-        return _features_dropped(input, p, training, inplace)
-    return _features_dropped(input.unsqueeze(0), p, training, inplace).squeeze(0)
+    return _without_batch(input, 3, p, training, inplace)
 
 
 @composite("dropout2d(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor", forms=FUNCTION, namespaces=_PUBLIC)
@@ -132,9 +138,7 @@ def dropout3d(input, p=0.5, training=True, inplace=False):
             "dropout on inputs with 3 spatial dimensions, a channel dimension, and an optional batch dimension (i.e. 4D or 5D inputs).",
             stacklevel=3,
         )
-    if input.dim() == 5:
-        return _features_dropped(input, p, training, inplace)
-    return _features_dropped(input.unsqueeze(0), p, training, inplace).squeeze(0)
+    return _without_batch(input, 5, p, training, inplace)
 
 
 def _declare_native(name: str, run: Callable) -> None:

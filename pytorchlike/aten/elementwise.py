@@ -15,7 +15,7 @@ from ..core.dtype import BOOL, COMPLEX, FLOATING, INTEGRAL, from_numpy
 from ..core.promotion import scalar_type_name
 from ..dispatch.registry import Operator
 
-__all__ = ["BOOL", "COMPLEX", "FLOATING", "INTEGRAL", "beside", "category", "cpp_name", "not_implemented", "refuse_half", "rounded_once", "supports"]
+__all__ = ["BOOL", "COMPLEX", "FLOATING", "INTEGRAL", "beside", "category", "cpp_name", "not_implemented", "refuse_half", "rounded_once", "rounded_steps", "supports"]
 
 _HALVES = (jnp.float16, jnp.bfloat16)
 
@@ -29,14 +29,27 @@ def rounded_once(function: Callable) -> Callable:
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         arrays = [value for value in (*args, *kwargs.values()) if isinstance(value, jax.Array)]
-        dtypes = [array.dtype for array in arrays if jnp.issubdtype(array.dtype, jnp.inexact)]
-        common = jnp.result_type(*dtypes) if dtypes else None
+        inexact = [array for array in arrays if jnp.issubdtype(array.dtype, jnp.inexact)]
+        common = jnp.result_type(*inexact) if inexact else None
         if common not in _HALVES:
             return function(*args, **kwargs)
         result = function(*map(widened, args), **{name: widened(value) for name, value in kwargs.items()})
         return result.astype(common) if jnp.issubdtype(result.dtype, jnp.inexact) else result
 
     return wrapper
+
+
+def rounded_steps(function: Callable, *arrays: Any) -> Any:
+    """A computation whose steps half precision rounds one by one, as some of torch's kernels do; XLA would leave that out.
+
+    Args:
+        function: of a rounding function and the arrays, in float32 for half precision.
+    """
+    dtype = arrays[0].dtype
+    if dtype not in _HALVES:
+        return function(lambda x: x, *arrays)
+    limits = jnp.finfo(dtype)
+    return function(lambda x: jax.lax.reduce_precision(x, limits.nexp, limits.nmant), *[x.astype(jnp.float32) for x in arrays]).astype(dtype)
 
 
 def beside(number: Any, array: Any) -> Any:

@@ -82,6 +82,9 @@ def _declare(spatial: int) -> None:
     def pool(self, kernel_size, output_size, random_samples):
         """The maximum of every window and its flat index in the plane: the first of equals, the last NaN."""
         kernel, counts = expand(kernel_size, spatial), expand(output_size, spatial)
+        if self.size == 0:
+            empty = (*self.shape[: self.ndim - spatial], *counts)
+            return jnp.zeros(empty, self.dtype), jnp.zeros(empty, jnp.int64)
         samples = random_samples[: self.shape[0]] if self.ndim == spatial + 2 else random_samples[0]
         at = _window_indices(samples, self.shape[-spatial:], kernel, counts)
         elements = gather_plane(self, at, spatial)

@@ -177,7 +177,7 @@ def _(g, result, noise):  # asks for the result: the gradient's own gradient is 
 
 @rrelu_with_noise.check
 def _(self, noise):
-    if self.dtype not in (jnp.float32, jnp.float64):
+    if not jnp.issubdtype(self.dtype, jnp.floating) or self.dtype == jnp.float16:
         raise not_implemented("rrelu_with_noise_out_cpu", self)
 
 

@@ -6,15 +6,17 @@ Positions outside the tensor are reported by data checks; the values they lead t
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 
 import jax.numpy as jnp
 import numpy as np
 
 from ..core.dims import wrap_dim
-from ..core.dtype import bool_
+from ..core.dtype import bool_, uint8
 from ..dispatch.batching import batch_of, refuse_dynamic_shape
-from ..dispatch.registry import ALL_FORMS, FUNCTION, INPLACE, METHOD, OUT, composite, op
+from ..dispatch.call import general_inplace
+from ..dispatch.registry import ALL_FORMS, FUNCTION, INPLACE, METHOD, OUT, Form, composite, op
 from ..tensors.tensor import make_tensor, relayout
 from .gather import (
     OUT_OF_BOUNDS,
@@ -437,6 +439,8 @@ def nonzero_static(self, size, fill_value):
     """The coordinates of the first ``size`` elements that are not zero, one row each; rows that are left over hold ``fill_value``."""
     if self.ndim == 0:
         return jnp.zeros((size, 0), jnp.int64)
+    if self.size == 0:
+        return jnp.full((size, self.ndim), fill_value, jnp.int64)
     return jnp.stack(jnp.nonzero(self, size=size, fill_value=fill_value), axis=-1).astype(jnp.int64)
 
 
@@ -566,7 +570,38 @@ def _(self_meta, indices):
     return _any_outside(self_meta, indices)
 
 
-@op("index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", forms=_NO_OUT)
+def without_masks(self, indices) -> list:
+    """The indices with masks (bool or uint8) replaced by one vector of positions for each of their dimensions."""
+    found: list = []
+    for index in indices:
+        if index is None or index.dtype not in (bool_, uint8):
+            found.append(index)
+            continue
+        if index.dtype is uint8:
+            warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", UserWarning, stacklevel=4)
+        for d, size in enumerate(index.shape):
+            if len(found) + d >= self.ndim or size != self.shape[len(found) + d]:
+                raise IndexError(
+                    f"The shape of the mask {list(index.shape)} at index {d} does not match the shape of the indexed tensor {list(self.shape)} "
+                    f"at index {len(found) + d}"
+                )
+        found += nonzero(index).unbind(1)
+    return found
+
+
+@composite("index_put.masks(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor")
+def index_put_masks(self, indices, values, accumulate=False):
+    """`index_put`, also with masks among the indices (their true elements are counted, so numbers are read back)."""
+    return index_put(self, without_masks(self, indices), values, accumulate)
+
+
+@composite("index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)", forms=METHOD)
+def index_put_(self, indices, values, accumulate=False):
+    """`index_put` into the tensor itself."""
+    return general_inplace(index_put, (self, without_masks(self, indices), values, accumulate))
+
+
+@op("index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", forms=Form(0), namespaces=())
 def index_put(self, indices, values, accumulate):
     """``self`` with ``values``, broadcast, written or added at ``self[indices]``; where an element is named twice, added twice."""
     return getattr(self.at[_key(indices)], way_of(self, "add" if accumulate else "set"))(values.astype(self.dtype))

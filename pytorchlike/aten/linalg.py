@@ -90,6 +90,13 @@ def matrix_norm_of(self, ord, dim, keepdim, dtype):
     return (jnp.expand_dims(out, sorted(axes)) if keepdim else out).astype(jnp.finfo(kind).dtype)
 
 
+def _extreme(values, ord):
+    """The largest along the last axis (0 of none) for a positive order, the smallest for a negative one."""
+    if values.shape[-1]:
+        return (jnp.max if ord > 0 else jnp.min)(values, axis=-1)
+    return jnp.zeros(values.shape[:-1], values.dtype)
+
+
 def _matrix_norm_gradient(g, self, result, ord, dim, keepdim, dtype):
     """The gradient of `_matrix_norm`; the Frobenius norm's is 0 at 0."""
     if ord in ("fro", None):

@@ -16,6 +16,8 @@ from .reduce import scalar_type, widened
 
 @op(
     "cosine_embedding_loss.reduced(Tensor self, Tensor input2, Tensor target, float margin, str reduction) -> Tensor",
+    promote=Promote.INT_TO_FLOAT,
+    promoted=("self", "input2"),
     forms=FUNCTION,
     namespaces=(),
 )
@@ -51,7 +53,7 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
 
 @op(
     "margin_ranking_loss.reduced(Tensor self, Tensor input2, Tensor target, float margin, str reduction) -> Tensor",
-    promote=Promote.DEFAULT,
+    promote=Promote.INT_TO_FLOAT,
     forms=FUNCTION,
     namespaces=(),
 )
@@ -117,7 +119,7 @@ def _distance(a, b, p: float, eps: float):
 @op(
     "triplet_margin_loss.reduced(Tensor self, Tensor positive, Tensor negative, float margin, float p, float eps, bool swap, str reduction) "
     "-> Tensor",
-    promote=Promote.DEFAULT,
+    promote=Promote.INT_TO_FLOAT,
     forms=FUNCTION,
     namespaces=(),
 )
@@ -127,7 +129,7 @@ def triplet_margin(self, positive, negative, margin, p, eps, swap, reduction):
     apart = _distance(anchor, far, p, eps)
     if swap:
         apart = jnp.minimum(apart, _distance(near, far, p, eps))
-    return reduced(hinge(margin + _distance(anchor, near, p, eps) - apart), reduction, self.dtype)
+    return reduced(hinge(margin + _distance(anchor, near, p, eps) - apart), reduction, jnp.finfo(self.dtype).dtype)
 
 
 @composite(
@@ -189,13 +191,15 @@ def multi_margin(self, target, p, margin, weight, reduction):
     losses = jnp.sum(gap**p, 1) / classes
     if weight is not None:
         losses = losses * jnp.take(widened(weight), at, mode="clip")
-    return reduced(losses.reshape(shape) if self.ndim == 2 else losses[0], reduction, self.dtype)
+    return reduced(losses.reshape(shape), reduction, self.dtype)
 
 
 @multi_margin.check
 def _(self, target, p, margin, weight, reduction):
     shape, size = list(self.shape), list(target.shape)
     samples = shape[0] if len(shape) == 2 else 1
+    if len(shape) > 2 or 0 in shape[-1:]:
+        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {shape}")
     if len(shape) == 2 and size != [samples]:
         raise RuntimeError(
             "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
@@ -203,12 +207,14 @@ def _(self, target, p, margin, weight, reduction):
         )
     if weight is not None and list(weight.shape) != shape[-1:]:
         raise RuntimeError(f"inconsistent weight size, expected {shape[-1]} but got {list(weight.shape)}")
+    if scalar_type(target.dtype) != "Long":
+        raise RuntimeError(f"expected scalar type Long but found {scalar_type(target.dtype)}")
     refuse_integers("multi_margin_loss_cpu")(self)
 
 
 @multi_margin.data_check(RuntimeError, "target out of range")
 def _(self_meta, target):
-    return (target < 0) | (target >= self_meta.shape[-1])
+    return (target < 0) | (target >= (self_meta.shape or (1,))[-1])
 
 
 @composite(
@@ -250,7 +256,7 @@ def _(self, target, reduction):
 
 @multilabel_margin.data_check(RuntimeError, "argument #2 'target' is out of range")
 def _(self_meta, target):
-    return (target < -1) | (target >= self_meta.shape[-1])
+    return (target < -1) | (target >= (self_meta.shape or (1,))[-1])
 
 
 @composite(f"multilabel_margin_loss(Tensor input, Tensor target, {LEGACY}) -> Tensor", forms=FUNCTION, namespaces=PUBLIC)
@@ -286,7 +292,7 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
 
 @op(
     "poisson_nll_loss.reduced(Tensor self, Tensor target, bool log_input, bool full, float eps, str reduction) -> Tensor",
-    promote=Promote.DEFAULT,
+    promote=Promote.INT_TO_FLOAT,
     forms=FUNCTION,
     namespaces=(),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -16,7 +17,7 @@ from ..core.size import Size
 from ..dispatch.batching import batch_of, is_inside_batch
 from ..dispatch.registry import FUNCTION, OUT, composite, op
 from ..tensors.mutation import check_writable_memory, write_into
-from .reduce import scalar_type, widened
+from .reduce import is_integral, scalar_type, widened
 
 _FUNCTIONAL = ("nn.functional",)
 _BOTH = ("", "nn.functional")
@@ -206,6 +207,8 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
 
     Shape:   ``(N, C, *)`` -> the same
     """
+    if input.shape == (0,):  # a batch without elements, which torch lets pass without looking for its channels
+        return input.clone()
     if training:
         _check_not_single(input.size())
         return _batch_norm_in_training(input, running_mean, running_var, weight, bias, momentum, eps)
@@ -526,6 +529,8 @@ def local_response_norm(input, size, alpha, beta, k):
     borders = [(0, 0)] * x.ndim
     borders[1] = (size // 2, (size - 1) // 2)
     total = lax.reduce_window(jnp.square(x), np.zeros((), x.dtype), lax.add, window, [1] * x.ndim, borders)
+    if is_integral(input.dtype):  # their means are integers, too
+        return input / ((total // size).astype(jnp.float32) * alpha + k) ** beta
     return (x / (total / size * alpha + k) ** beta).astype(input.dtype)
 
 
@@ -535,7 +540,8 @@ def _(input, size, alpha, beta, k):
         raise ValueError(f"Expected 3D or higher dimensionality                          input (got {len(input.shape)} dimensions)")
     if size <= 0:
         raise RuntimeError(f"kernel size should be greater than zero, but got kH: {size} kW: 1")
-    _check_floating(input, "local_response_norm")
+    if input.dtype != jnp.int64:
+        _check_floating(input, "local_response_norm")
 
 
 @composite(

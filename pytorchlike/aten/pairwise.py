@@ -100,11 +100,22 @@ def _(g):
 supports(nextafter, "nextafter_cpu", FLOATING)
 
 
+def log_add_exp(a, b):
+    """`jnp.logaddexp`; of complex numbers the logarithm of ``1 + exp(smaller - larger)`` added to the larger one, by real parts."""
+    if not jnp.iscomplexobj(a):
+        return jnp.logaddexp(a, b)
+    smaller, larger = jnp.where(a.real < b.real, a, b), jnp.where(a.real >= b.real, a, b)
+    same_infinity = ~jnp.isfinite(larger.real) & (smaller.real == larger.real)
+    regular = jnp.log1p(jnp.exp(jnp.where(same_infinity, 0, smaller - larger))) + larger
+    found = jnp.where(same_infinity, jnp.where(smaller.real < 0, smaller, jnp.log(jnp.exp(smaller) + jnp.exp(larger))), regular)
+    return jnp.where(jnp.isnan(a) | jnp.isnan(b), complex(jnp.nan, jnp.nan), found)
+
+
 @_binary("logaddexp(Tensor self, Tensor other) -> Tensor", forms=FUNCTION | METHOD | OUT, numbers=())
 @rounded_once
 def logaddexp(self, other):
-    """``log(exp(self) + exp(other))`` without overflow."""
-    return jnp.logaddexp(self, other)
+    """``log(exp(self) + exp(other))`` without overflow; the imaginary part of a complex one is not brought back to ``(-pi, pi]``."""
+    return log_add_exp(self, other)
 
 
 @logaddexp.grad("self")

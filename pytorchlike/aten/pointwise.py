@@ -15,7 +15,7 @@ from jax import lax
 
 from ..core.dtype import bool_
 from ..dispatch.registry import ALL_FORMS, FUNCTION, METHOD, OUT, Promote, composite, op
-from .elementwise import COMPLEX, FLOATING, INTEGRAL, category, rounded_once, supports
+from .elementwise import COMPLEX, FLOATING, INTEGRAL, category, rounded_once, rounded_steps, supports
 
 _float_op = functools.partial(op, promote=Promote.INT_TO_FLOAT, forms=ALL_FORMS)
 
@@ -470,14 +470,13 @@ def _(g, result):
 
 
 @_float_op("logit(Tensor self, float? eps=None) -> Tensor", aliases=("special.logit",))
-@rounded_once
 def logit(self, eps):
     """``log(x / (1 - x))``, the inverse of the sigmoid; with ``eps``, of x clamped to ``[eps, 1 - eps]``.
 
     Grad: outside the range 0 with ``eps`` and NaN without.
     """
     x = self if eps is None else jnp.clip(self, eps, 1 - eps)
-    return jnp.log(x / (1 - x))
+    return rounded_steps(lambda rounded, x: jnp.log(rounded(x / rounded(1 - x))), x)
 
 
 @logit.grad("self")

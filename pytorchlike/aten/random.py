@@ -211,7 +211,7 @@ def _wide(array):
     return array.astype(jnp.float32) if array.dtype.itemsize == 2 else array
 
 
-@_inside("normal.shifted(Tensor drawn, Tensor mean) -> Tensor")
+@_inside("normal.shifted(Tensor drawn, Tensor mean) -> Tensor", numbers=("mean",))
 def shifted(drawn, mean):
     """Normal numbers around each mean."""
     return (_wide(drawn) + mean).astype(drawn.dtype)

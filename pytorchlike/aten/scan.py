@@ -8,6 +8,7 @@ from jax import lax
 
 from ..core.dims import wrap_dim
 from ..dispatch.registry import ALL_FORMS, FUNCTION, METHOD, OUT, op
+from .pairwise import log_add_exp
 from .reduce import is_complex, is_integral, scalar_type, widened
 
 _FORMS = FUNCTION | METHOD | OUT
@@ -48,6 +49,15 @@ def logcumsumexp(self, dim):
     axis = wrap_dim(dim, self.ndim)
     if self.size == 0 or self.ndim == 0:
         return self
+    if is_complex(self.dtype):  # the turns of the imaginary part depend on the order
+        first, *_ = rows = jnp.moveaxis(self, axis, 0)
+
+        def step(total, row):
+            total = log_add_exp(row, total)
+            return total, total
+
+        _, totals = lax.scan(step, first, rows[1:])
+        return jnp.moveaxis(jnp.concatenate([first[None], totals]), 0, axis)
     return lax.associative_scan(jnp.logaddexp, widened(self), axis=axis).astype(self.dtype)
 
 

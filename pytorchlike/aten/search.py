@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -181,7 +183,9 @@ def _unique(self, dim, in_order: bool, return_inverse: bool, return_counts: bool
     else:
         dim = wrap_dim(dim, self.dim())
         moved = self.detach().movedim(dim, 0) if self.dim() else self.detach().reshape(1)
-        rows = moved.reshape(moved.shape[0], -1) if moved.dim() > 1 else moved
+        if self.numel() == 0 and (moved.shape[0] or self.shape.count(0) > 1):
+            raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
+        rows = moved.reshape(moved.shape[0], math.prod(moved.shape[1:])) if moved.dim() > 1 else moved
     ordered, order = (rows, None) if in_order else sorted_rows(rows)
     count, inverse = group_rows(ordered, order)
     values, counts = first_rows(ordered, count.item())

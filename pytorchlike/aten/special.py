@@ -111,7 +111,10 @@ def digamma(self):
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _polygamma(n, x):
     if n == 0:
-        return jnp.where(x == 0, jnp.copysign(jnp.inf, -x), special.digamma(x))
+        part = x - jnp.trunc(x)  # exact, so that the reflection is right near the poles
+        left = special.digamma(jnp.where(x < 0, 1 - x, 1)) - math.pi / jnp.tan(math.pi * jnp.where(part == 0, 0.5, part))
+        value = jnp.where(x < 0, jnp.where(part == 0, jnp.nan, left), special.digamma(jnp.where(x < 0, 1, x)))
+        return jnp.where(x == 0, jnp.copysign(jnp.inf, -x), value)
     return (-1) ** (n + 1) * math.gamma(n + 1) * _zeta(n + 1, x)
 
 

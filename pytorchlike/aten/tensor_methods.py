@@ -97,6 +97,8 @@ def sum_to_size(self, size):
     if lead < 0 or any(n not in (1, m) for n, m in zip(size, self.shape[lead:])):
         raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(self.shape)}}}.")
     dims = [*range(lead), *[d + lead for d, n in enumerate(size) if n == 1 and self.shape[d + lead] != 1]]
+    if not size:
+        return self.sum()
     return self.sum(dims, keepdim=True).view(size) if dims else self
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from ..core.dtype import int64
+from ..core.dtype import bool_, int64
 from ..core.promotion import scalar_type_name
 from ..dispatch.registry import FUNCTION, INPLACE, METHOD, composite, op, view
 from ..tensors import elements, geometry, parts
@@ -176,7 +176,7 @@ def narrow(self, dim, start, length):
 @composite("narrow.Tensor(Tensor(a) self, int dim, Tensor start, int length) -> Tensor(a)")
 def narrow_tensor(self, dim, start, length):
     """`narrow` from an index that is read from a 0-d tensor."""
-    if start.ndim or start.is_floating_point() or start.is_complex():
+    if start.ndim or start.is_floating_point() or start.is_complex() or start.dtype is bool_:
         raise RuntimeError("start must be an 0-dim integral Tensor.")
     return self.narrow(dim, int(start.item()), length)
 

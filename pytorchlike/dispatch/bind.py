@@ -63,11 +63,12 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
 class Layout:
     """Which argument each input array and each number of an instruction belongs to; made from the instruction's key."""
 
-    __slots__ = ("order", "parts", "argument_of", "lists")
+    __slots__ = ("order", "parts", "unrounded", "argument_of", "lists")
 
-    def __init__(self, arguments: Sequence[Argument], parts: tuple[Any, ...]) -> None:
+    def __init__(self, arguments: Sequence[Argument], parts: tuple[Any, ...], unrounded: tuple[str, ...] = ()) -> None:
         self.order = [a.name for a in arguments]
         self.parts = parts
+        self.unrounded = unrounded
         self.argument_of: list[str] = []
         self.lists: set[str] = set()
         for argument, part in zip(arguments, parts, strict=True):
@@ -81,16 +82,17 @@ class Layout:
         return name in self.lists
 
     def values(self, arrays: Sequence[Any], scalars: Sequence[Any], compute: Any) -> list[Any]:
-        """The body's arguments, in order; numbers are cast to the compute dtype (or stay weakly typed where there is none)."""
+        """The body's arguments, in order; numbers are cast to the compute dtype (or stay weakly typed where there is none, or they are not rounded)."""
         array, floats = iter(arrays), sum(part[0] == FLOAT for part in self.parts)
         float_scalar, int_scalar = iter(scalars[:floats]), iter(scalars[floats:])
         found: list[Any] = []
-        for part in self.parts:
+        for name, part in zip(self.order, self.parts):
             kind = part[0]
             if kind == TENSOR:
                 found.append(next(array))
             elif kind == FLOAT or kind == INT:
-                found.append(_number(next(float_scalar if kind == FLOAT else int_scalar), compute, kind))
+                own = None if compute in _HALVES and name in self.unrounded else compute
+                found.append(_number(next(float_scalar if kind == FLOAT else int_scalar), own, kind))
             elif kind == "list":
                 found.append([next(array) if there else None for there in part[1]])
             elif kind == NOTHING:
@@ -109,6 +111,7 @@ class Layout:
         return named | {name: _INT_AVAL for name, part in zip(self.order, self.parts) if part[0] == INT}
 
 
+_HALVES = (np.dtype(jnp.float16), np.dtype(jnp.bfloat16))
 _FLOAT_AVAL = jax.ShapeDtypeStruct((), np.dtype(np.float64))
 _INT_AVAL = jax.ShapeDtypeStruct((), np.dtype(np.int64))
 
@@ -182,7 +185,7 @@ class OperatorInstruction(Differentiable):
 
     def __init__(self, operator: Operator, parts: tuple[Any, ...], inplace: bool, target: device) -> None:
         self.operator = operator
-        self.layout = Layout(operator.schema.arguments, parts)
+        self.layout = Layout(operator.schema.arguments, parts, operator.unrounded)
         self.inplace = inplace
         self.default_float = settings.default_dtype()
         names = operator.promoted or [a.name for a in operator.schema.arguments if a.is_tensor or a.is_scalar]

@@ -52,9 +52,17 @@ def general_out(operator: Operator, arguments: tuple[Any, ...], out: Any) -> Any
         thread.state.levels[-1].refuse_out(operator.name, (*call.tensors, *targets))
     values = tuple([t._value if t._storage is None else t._read() for t in call.tensors])
     results = record(call.instruction, values, tuple(call.floats), tuple(call.ints))
-    for target, result in zip(targets, results, strict=True):
-        put_out(target, result, _casts(operator))
+    _put_all(operator, targets, results)
     return wrap(operator.schema, tuple(targets))
+
+
+def _put_all(declared: Operator | Composite, targets: Sequence[Tensor], results: Sequence[Value]) -> None:
+    """Put results into their tensors; none is written to when one of them does not fit."""
+    pairs, casts = list(zip(targets, results, strict=True)), _casts(declared)
+    for target, result in pairs:
+        _check_fits(target, result, casts)
+    for target, result in pairs:
+        _put(target, result)
 
 
 def _casts(declared: Operator | Composite) -> bool:
@@ -70,8 +78,7 @@ def composite_out(declared: Composite, arguments: tuple[Any, ...], results: Any,
     _refuse_gradients(declared, (*found, *targets))
     for target in targets if declared.name in _APART else ():
         check_no_overlap(target, [a for a in arguments if isinstance(a, Tensor)])
-    for target, result in zip(targets, found, strict=True):
-        put_out(target, result._content(), _casts(declared))
+    _put_all(declared, targets, [result._content() for result in found])
     return wrap(declared.schema, tuple(targets))
 
 
@@ -98,6 +105,11 @@ def put_out(target: Tensor, result: Value, casts: bool = True) -> None:
     Raises:
         RuntimeError: the dtype cannot hold the result, the device differs, or the memory overlaps; torch's texts.
     """
+    _check_fits(target, result, casts)
+    _put(target, result)
+
+
+def _check_fits(target: Tensor, result: Value, casts: bool) -> None:
     own = target.dtype
     if not casts and result.aval.dtype is not own:
         names = [promotion.cpp_name(d) for d in (result.aval.dtype, own)]
@@ -110,8 +122,11 @@ def put_out(target: Tensor, result: Value, casts: bool = True) -> None:
     if target.device != result.aval.device:
         raise RuntimeError(f"Expected out tensor to have device {result.aval.device}, but got {target.device} instead")
     check_writable_memory(target)
-    if result.aval.dtype is not own:
-        (result,) = record(cast_instruction(own), (result,))
+
+
+def _put(target: Tensor, result: Value) -> None:
+    if result.aval.dtype is not target.dtype:
+        (result,) = record(cast_instruction(target.dtype), (result,))
     if target.shape != result.aval.size:
         if target.numel():
             warnings.warn(

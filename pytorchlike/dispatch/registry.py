@@ -106,6 +106,7 @@ class Operator(_Declared):
             as the Python number it is), everything else as hashable Python values.
         promote: see `Promote`; ``promoted`` names the arguments that take part (all tensors and scalars if empty).
         numbers: names of the ``Tensor`` arguments in whose place a number may stand.
+        unrounded: names of arguments that keep the precision of a number beside half-precision tensors (the body computes in float32).
         differentiable: False for results that never carry a gradient, or the numbers of those that may.
         static: names of ``Scalar`` arguments that are part of the compile key instead.
         rules: argument name -> function of (g, names of saved arguments); ``without_grad``: see `no_grad`.
@@ -116,11 +117,12 @@ class Operator(_Declared):
 
     def __init__(self, schema: str, body: Callable, forms: Form, namespaces: tuple[str, ...], promote: Promote, promoted: tuple[str, ...],
                  differentiable: bool | tuple[int, ...], static: tuple[str, ...], aliases: tuple[str, ...] = (),
-                 numbers: tuple[str, ...] | None = None) -> None:  # fmt: skip
+                 numbers: tuple[str, ...] | None = None, unrounded: tuple[str, ...] = ()) -> None:  # fmt: skip
         super().__init__(schema, body, forms, namespaces, aliases)
         self.promote = promote
         self.promoted = promoted
         self._numbers = numbers
+        self.unrounded = unrounded
         self.differentiable = differentiable
         self.static = static
         self.rules: dict[str, Callable] = {}
@@ -253,6 +255,7 @@ def op(
     static: tuple[str, ...] = (),
     aliases: tuple[str, ...] = (),
     numbers: tuple[str, ...] | None = None,
+    unrounded: tuple[str, ...] = (),
 ) -> Callable[[Callable], Operator]:
     """Declare an operator that computes; see `Operator` for the meaning of the arguments.
 
@@ -261,7 +264,7 @@ def op(
     """
 
     def declare(body: Callable) -> Operator:
-        return Operator(schema, body, forms, namespaces, promote, tuple(promoted), differentiable, static, aliases, numbers)
+        return Operator(schema, body, forms, namespaces, promote, tuple(promoted), differentiable, static, aliases, numbers, unrounded)
 
     return declare
 

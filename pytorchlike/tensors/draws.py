@@ -97,7 +97,7 @@ def _largest(dtype: dtype) -> float:
 def normal(
     generator: Generator, shape: Sequence[int], dtype: dtype = float32, mean: float = 0.0, std: float = 1.0, one_by_one: bool = False
 ) -> np.ndarray:
-    """What ``randn`` and ``normal_(mean, std)`` draw; complex numbers have half the variance in each part.
+    """What ``randn`` and ``normal_(mean, std)`` draw; complex numbers have half the variance, and the mean, in each part.
 
     Below 16 numbers they come one by one (see `Generator.normal64`), from 16 on in blocks of 16 whose ragged end is drawn anew.
 
@@ -111,8 +111,8 @@ def normal(
     if not std >= 0.0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     if dtype.is_complex:
-        parts = normal(generator, (*shape, 2), dtype.to_real(), 0.0, std / math.sqrt(2), one_by_one)
-        return parts.view(dtype.numpy)[..., 0] + dtype.numpy.type(mean)
+        parts = normal(generator, (*shape, 2), dtype.to_real(), mean, std / math.sqrt(2), one_by_one)
+        return parts.view(dtype.numpy)[..., 0]
     if dtype not in _FLOATS:
         _refuse("normal_kernel_cpu", dtype)
     count = math.prod(shape)

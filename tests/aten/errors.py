@@ -96,6 +96,10 @@ CALLS = [
     Sample("nn.functional.linear", T(2, 3), T(4, 2)),
     Sample("nn.functional.conv2d", T(1, 3, 4, 4), T(2, 2, 3, 3)),
     Sample("nn.functional.layer_norm", T(2, 3), (4,)),
+    Sample("unique", T(2, 0, 3), dim=0),
+    Sample("narrow", T(3), 0, T(values=True, dtype="bool"), 1),
+    Sample("masked_fill", T(2, dtype="int64"), T(values=True, dtype="bool"), T(values=1j, dtype="complex64")),
+    Sample("aminmax", T(3, 3), dim=0, out=(T(3), T(3, dtype="float64"))),
 ]
 
 #: Errors that depend on data: raised at the call where the numbers are known, else when numbers are looked at.

@@ -24,7 +24,16 @@ SAMPLES = [
     ],
     *[Sample(name, T(3, 4), 2.5, dtypes=(*NUMBERS, *COMPLEX)) for name in ("add", "sub", "mul", "div", "rsub")],
     *[Sample(name, T(3, low=1, high=9), 2, dtypes=(*NUMBERS, "bool")) for name in ("add", "mul", "div")],
-    *[Sample(name, 2.5, T(3, low=1, high=9), dtypes=("float32", "int64")) for name in ("add", "sub", "mul", "div", "remainder", "pow")],
+    *[Sample(name, 2.5, T(3, low=1, high=9), dtypes=("float32", "int64"), grad=name != "remainder") for name in ("add", "sub", "mul", "div", "remainder", "pow")],
+    *[
+        Sample(name, T(200), number, dtypes=HALVES, grad=False, tolerance=(0, 0), reason="the numbers are not rounded: the same bits as torch")
+        for name in ("add", "mul", "floor_divide", "pow")
+        for number in (0.3,)
+    ],
+    *[
+        Sample(name, T(200), T(200), T(200, low=1.0), value=0.3, dtypes=HALVES, grad=False, tolerance=(0, 0), reason="the same bits as torch")
+        for name in ("addcmul", "addcdiv")
+    ],
     *[Sample(name, T(3), T(3, dtype="int64", low=1, high=5)) for name in ("add", "sub", "mul", "div", "rsub")],
     *[Sample(name, BOOLS, OTHER_BOOLS) for name in ("add", "mul", "div", "sub", "rsub")],
     *[Sample(name, BOOLS, T(3, dtype="int64")) for name in ("add", "mul", "sub")],
@@ -93,7 +102,7 @@ SAMPLES = [
     Sample("addcdiv", T(3), T(3), T(3), dtypes=("int64",)),
     Sample("addcmul", BOOLS, BOOLS, BOOLS),
     *[Sample("lerp", T(3, 4), T(4), w, dtypes=FLOATS) for w in (0.3, 0.7, 1, 0.0)],
-    Sample("lerp", T(3, 4), T(4), 0.7, dtypes=HALVES, tolerance=(5e-2, 1e-2), reason="torch rounds after each step"),
+    Sample("lerp", T(3, 4), T(4), 0.7, dtypes=HALVES, grad=False, tolerance=(0, 0), reason="the same bits as torch"),
     Sample("lerp", T(3), T(3), T(3), dtypes=(*FLOATS, *COMPLEX)),
     Sample("lerp", T(3), T(3), T()),
     Sample("lerp", T(3), T(3, dtype="float64"), 0.5),
@@ -117,4 +126,5 @@ SAMPLES = [
     ],
     Sample("xlogy", T(3), 2.5, dtypes=(*FLOATS, "int64")),
     Sample("xlogy", 2.5, T(3, low=0.5)),
+    Sample("logaddexp", T(6), T(6, low=-4.0, high=4.0), dtypes=("complex64",), grad=False),
 ]

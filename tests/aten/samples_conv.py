@@ -29,6 +29,7 @@ SAMPLES = [
     Sample("nn.functional.conv_transpose2d", T(3, 3, 4), T(3, 2, 2, 2), None, 2),
     Sample("conv_transpose3d", T(1, 2, 2, 3, 2), T(2, 3, 2, 2, 2), T(3), stride=2, padding=1, dilation=(1, 2, 1)),
     Sample("conv_tbc", T(5, 2, 3), T(3, 3, 4), T(4), 1),
+    Sample("conv2d", T(1, 2, 5, 5), T(3, 2, 3, 3), T(3), dtypes=("bfloat16", "float16"), grad=False),
 ]
 
 #: Calls that torch refuses: ours must raise the same error.

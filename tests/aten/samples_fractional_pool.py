@@ -19,6 +19,7 @@ SAMPLES = [
     Sample(F + "fractional_max_pool2d", T(values=[[[1.0] * 4] * 4]), 2, 3, return_indices=True, _random_samples=ONE),
     Sample(F + "fractional_max_pool3d", VOLUME, (2, 3, 2), (3, 2, 3), return_indices=True, _random_samples=PLACES3),
     Sample(F + "fractional_max_pool3d", VOLUME, 2, output_ratio=(0.5, 0.5, 0.4), _random_samples=PLACES3),
+    Sample(F + "fractional_max_pool2d", T(0, 1, 4, 5), 2, output_ratio=0.5, return_indices=True, grad=False),
 ]
 
 SAMPLES += [  # calls that torch refuses

@@ -78,4 +78,8 @@ SAMPLES = [
     Sample("Tensor.index_put", T(3, 4), [I([0, 2])], T(4)),
     Sample("Tensor.index_put", T(3, 4), [I([[0], [2]]), I([1, -1])], T()),
     Sample("Tensor.index_put", T(3, 4), [I([0, 0])], T(2, 4), accumulate=True),
+    Sample("Tensor.index_put", T(3, 4), [T(values=[True, False, True], dtype="bool")], T(2, 4)),
+    Sample("Tensor.index_put_", T(3, 4, grad=False), [T(values=[True, False, True], dtype="bool"), I([0, 3])], T()),
+    Sample("gather", T(3), 0, T(0, dtype="uint8")),
+    Sample("nonzero_static", T(2, 0), size=2),
 ]

@@ -71,4 +71,9 @@ SAMPLES = [
     Sample("linalg.cond", _SQUARE, 1, grad=False, dtypes=FLOATS),
     Sample("linalg.cond", _SQUARE, "fro", grad=False, dtypes=FLOATS),
     Sample("linalg.cond", T(2, 3), 1),
+    Sample("linalg.vander", T(), N=2),
+    *[Sample("linalg.norm", T(0, 2), ord, keepdim=True, grad=False) for ord in (2, float("inf"), "nuc")],
+    Sample("linalg.matrix_norm", T(2, 0, 0), 2, grad=False),
+    Sample("linalg.matrix_norm", T(2, 0, 0), -2, grad=False),
+    Sample("linalg.vander", T(2, 1)),
 ]

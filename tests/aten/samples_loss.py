@@ -83,6 +83,13 @@ SAMPLES = [
     Sample(F + "poisson_nll_loss", T(2, 3, low=0.1), T(2, 3, low=0.0, high=5.0, grad=False), False, True, reduction="sum"),
     Sample(F + "gaussian_nll_loss", T(2, 3), T(2, 3), T(2, 3, low=0.1), dtypes=FLOATING),
     Sample(F + "gaussian_nll_loss", T(2, 3), T(2, 3), T(values=[0.0, 0.5]), True, 0.25, "none"),
+    Sample(F + "margin_ranking_loss", T(3, dtype="int64"), T(3, dtype="int64"), T(values=[1, -1, 1], dtype="int64"), reduction="none"),
+    Sample(F + "triplet_margin_loss", T(2, 3, dtype="int64"), T(2, 3, dtype="int64"), T(2, 3, dtype="int64")),
+    Sample(F + "cosine_embedding_loss", T(2, 3, dtype="int64"), T(2, 3, dtype="int64", low=1), T(values=[1, -1], dtype="int64"), margin=0.3),
+    Sample(F + "poisson_nll_loss", T(3, dtype="int64"), T(3, dtype="int64", low=1, high=5), full=True),
+    Sample(F + "multi_margin_loss", T(), T(values=0, dtype="int64"), gradgrad=False),
+    Sample(F + "multi_margin_loss", T(3), T(values=[1], dtype="int64"), reduction="none", gradgrad=False),
+    Sample(F + "multilabel_margin_loss", T(), T(values=0, dtype="int64"), gradgrad=False),
 ]
 
 #: Calls that torch refuses: ours must raise the same error.
@@ -120,4 +127,6 @@ REFUSED = [
     Sample(F + "multilabel_margin_loss", T(2, 3), LABELS),
     Sample(F + "triplet_margin_loss", T(2, 3), T(2, 3), T(2)),
     Sample(F + "gaussian_nll_loss", T(2, 3), T(2, 3), T(4, low=0.1)),
+    Sample(F + "multi_margin_loss", T(5, 0), T(5)),
+    Sample(F + "multi_margin_loss", T(5, 4), T(5)),
 ]

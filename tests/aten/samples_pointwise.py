@@ -103,4 +103,8 @@ SAMPLES = [
     Sample("erf", T(2, dtype="complex64")),
     Sample("polar", T(2), T(2, dtype="float64")),
     Sample("complex", T(2, dtype="int64"), T(2, dtype="int64")),
+    Sample("polygamma", 0, T(values=[-4.997, -0.5, -1.0, 0.0, -10.3, -9.0001]), grad=False),
+    Sample("Tensor.sum_to_size", T(dtype="bool", values=True), (), grad=False),
+    Sample("conj_physical", T(2, 2), dtypes=("float32", "complex64")),
+    Sample("logit", T(50, low=0.1, high=0.9), dtypes=("bfloat16", "float16"), grad=False),
 ]

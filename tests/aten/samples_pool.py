@@ -52,6 +52,9 @@ SAMPLES = [
     Sample(F + "adaptive_max_pool2d", T(2, 3, 5, 6), (3, 4)),
     Sample(F + "adaptive_max_pool2d", NANS, (2, 3), return_indices=True),
     Sample(F + "adaptive_max_pool3d", T(2, 3, 3, 4, 5), (2, None, 1)),
+    *[Sample(F + f"adaptive_avg_pool{d}d", T(2, 3, *[4] * d), 1) for d in (1, 2, 3)],
+    Sample(F + "adaptive_avg_pool2d", T(1, 1, 2, 2, 2), 1),
+    *[Sample(F + f"adaptive_max_pool{d}d", T(2, 3, *[4] * d), 0, grad=False) for d in (1, 2, 3)],
 ]
 
 #: Calls that torch refuses: ours must raise the same error.
@@ -83,4 +86,7 @@ REFUSED = [
     Sample(F + "adaptive_avg_pool2d", T(1, 3, 5, 5, dtype="int64"), 2),
     Sample(F + "adaptive_avg_pool1d", T(5), 2),
     Sample(F + "adaptive_max_pool2d", T(5, 5), 2),
+    *[Sample(F + f"adaptive_{kind}_pool{d}d", T(*[2] * d), [2] * d) for kind in ("avg", "max") for d in (2, 3)],
+    *[Sample(F + f"adaptive_{kind}_pool{d}d", T(*[1] * (d + 2)), [-1] + [0] * (d - 1)) for kind in ("avg", "max") for d in (1, 2, 3)],
+    *[Sample(F + f"adaptive_max_pool{d}d", T(1, 0, *[2] * d), 1) for d in (1, 2, 3)],
 ]

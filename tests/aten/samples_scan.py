@@ -42,4 +42,5 @@ SAMPLES = [
     Sample("cumulative_trapezoid", T(2, 3), dtypes=(*FLOATS, "int64")),
     Sample("cumulative_trapezoid", T(2, 3), T(3), dtypes=FLOATS),
     Sample("cumulative_trapezoid", T(3, 2), dx=3, dim=0, dtypes=FLOATS),
+    Sample("logcumsumexp", T(4, 2), 0, dtypes=("complex64",), grad=False),
 ]

@@ -31,6 +31,8 @@ SAMPLES = [
     Sample("unique", _ROWS, dim=0, return_inverse=True, return_counts=True, dtypes=("int64", "float32")),
     Sample("unique", _ROWS, dim=1, dtypes=_LONG),
     Sample("unique", T(values=[nan, 1.0, nan]), grad=False),
+    *[Sample(name, T(2, 0, 3), return_inverse=True, return_counts=True, dim=1) for name in ("unique", "unique_consecutive")],
+    Sample("unique", T(2, 0, 3), dim=0),
     Sample("unique", T(0), grad=False),
     Sample("unique_consecutive", _NUMBERS, True, True, dtypes=_LONG),
     Sample("unique_consecutive", _ROWS, dim=0, return_counts=True, dtypes=_LONG),

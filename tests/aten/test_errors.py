@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+
 import numpy as np
 import pytest
 import torch as real_torch
 
 import pytorchlike as ours
+from tests import aten
 
-from . import errors, oracle, samples_loss, samples_pool
+from . import errors, oracle
 from .batch import attempt
 from .oracle import Built
 from .sample import Sample
+
+_MODULES = [importlib.import_module(f"tests.aten.{m.name}") for m in pkgutil.iter_modules(aten.__path__) if m.name.startswith("samples_")]
+#: The calls that the families' tables name as refused.
+REFUSED = [sample for module in _MODULES for sample in getattr(module, "REFUSED", [])]
 
 
 def _named(samples: list[Sample]) -> list:
@@ -60,7 +68,7 @@ def _plain_call(sample: Sample):
     return lambda module, built: oracle.call(module, sample, built)
 
 
-@pytest.mark.parametrize("sample", _named([*errors.CALLS, *samples_loss.REFUSED, *samples_pool.REFUSED]))
+@pytest.mark.parametrize("sample", _named([*errors.CALLS, *REFUSED]))
 def test_call(sample: Sample) -> None:
     """The operator is refused when it is called: nothing is left to flush."""
     _check(sample, _plain_call(sample))

@@ -303,14 +303,15 @@ def _(g, mask):
     return jnp.where(mask, g, 0)
 
 
+#: Bits of a dtype, negative for floating ones -> what torch calls it when a complex number does not fit.
+_UNFIT = {64: "int64_t", 32: "int", 16: "int16_t", 8: "int8_t", -64: "double", -32: "float"}
+
+
 @masked_fill_tensor.data_check(RuntimeError, lambda bits: f"value cannot be converted to type {_UNFIT.get(bits, 'float')} without overflow")
 def _(self_meta, value):
     if not jnp.issubdtype(value.dtype, jnp.complexfloating) or category(self_meta.dtype) not in (INTEGRAL, FLOATING):
         return False, 0
     return value.imag != 0, self_meta.dtype.itemsize * (8 if category(self_meta.dtype) == INTEGRAL else -8)
-
-
-_UNFIT = {64: "int64_t", 32: "int", 16: "int16_t", 8: "int8_t", -64: "double", -32: "float"}
 
 
 @masked_fill_tensor.check

@@ -483,4 +483,5 @@ def logit(self, eps):
 @rounded_once
 def _(g, self, eps):
     low, high, outside = (0, 1, jnp.nan) if eps is None else (eps, 1 - eps, 0)
-    return jnp.where((self < low) | (self > high), outside, g / (self * (1 - self)))
+    slope = jnp.where((self == 0) | (self == 1), jnp.inf, 1 / (self * (1 - self)))
+    return jnp.where((self < low) | (self > high), outside, g * slope)

@@ -113,9 +113,9 @@ def to_numpy(tensor: Any) -> np.ndarray:
     tensor = tensor.detach()
     if str(tensor.dtype).endswith("bfloat16"):
         tensor = tensor.float()
-    if isinstance(tensor, real_torch.Tensor):
-        tensor = real_torch.zeros_like(tensor) if tensor._is_zerotensor() else tensor.resolve_conj().resolve_neg()
-    return np.array(tensor.numpy())
+    if isinstance(tensor, real_torch.Tensor) and tensor._is_zerotensor():
+        tensor = real_torch.zeros_like(tensor)
+    return np.array(tensor.resolve_conj().resolve_neg().numpy())
 
 
 def compare(mine: Any, theirs: Any, tolerance: tuple[float, float] | None, what: str, strides: bool = False) -> None:

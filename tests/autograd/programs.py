@@ -1,0 +1,13 @@
+"""What several files of programs share."""
+
+from __future__ import annotations
+
+
+def leaf(torch, *numbers, **options):
+    return torch.tensor(numbers or (1.0, 2.0), requires_grad=True, **options)
+
+
+def function_of(torch, forward, backward, **members):
+    """A Function class of two functions."""
+    members = {"forward": staticmethod(forward), "backward": staticmethod(backward)} | members
+    return type("Custom", (torch.autograd.Function,), members)

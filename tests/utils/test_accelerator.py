@@ -36,6 +36,9 @@ def test_names_at_the_top():
     with pytest.raises(RuntimeError, match="Expected one of cpu, cuda"):
         ours.get_device_module("foo")
     assert ours.Future is ours.futures.Future and ours.legacy_contiguous_format is ours.contiguous_format
+    assert ours.DisableTorchFunctionSubclass is ours._C.DisableTorchFunctionSubclass and ours.onnx.is_in_onnx_export() is False
+    with pytest.raises(NotImplementedError, match="torch.onnx.export"):
+        ours.onnx.export(None)
     x = ours.ones(3)
     assert ours.from_dlpack(ours.to_dlpack(x)).equal(x)
 

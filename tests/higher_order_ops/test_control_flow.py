@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import jax
 import numpy as np
 import pytest
@@ -113,6 +115,7 @@ def test_what_a_branch_writes_outside_is_undone_and_refused(executor):
 
 
 def test_compiled_functions_hold_both_branches():
+    gc.collect()  # torch's own compiler leaves callbacks of weak references, which must not run while a call is watched
     w = torch.ones(3, requires_grad=True)
     compiled = torch.compile(lambda x: torch.cond(x.sum() > 0, lambda x: (x * w).sin(), lambda x: x.cos() * 2, (x,)), fullgraph=True)
     for sign in (1.0, -1.0, 1.0):
@@ -120,7 +123,7 @@ def test_compiled_functions_hold_both_branches():
         y = compiled(x)
         torch.testing.assert_close(y.detach(), x.sin() if sign > 0 else x.cos() * 2)
         assert torch.autograd.grad(y.sum(), w)[0].tolist() == pytest.approx([np.cos(1) if sign > 0 else 0.0] * 3)
-    assert compiled._compiled.captures == 1
+    assert compiled._compiled.captures == 1, (compiled._compiled.misses, [str(b) for b in compiled._compiled.breaks])
 
 
 def test_transformations():

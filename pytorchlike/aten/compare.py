@@ -479,7 +479,7 @@ _CLAMP_RULES = {
 
 for _name, _body in (("min", _clamp_min), ("max", _clamp_max)):
     for _overload, _type in (("", "Scalar"), (".Tensor", "Tensor")):
-        _operator = _choice(f"clamp_{_name}{_overload}(Tensor self, {_type} {_name}) -> Tensor")(_body)
+        _operator = _choice(f"clamp_{_name}{_overload}(Tensor self, {_type} {_name}) -> Tensor", numbers=())(_body)
         supports(_operator, f"{_name}imum_cpu", BOOL, INTEGRAL, FLOATING)
         _operator.grad("self")(_CLAMP_RULES[_name, "self"])
         if _overload:

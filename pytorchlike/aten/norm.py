@@ -522,6 +522,8 @@ def instance_norm_native(input, weight, bias, running_mean, running_var, use_inp
 )
 def local_response_norm(input, size, alpha, beta, k):
     """``input`` divided by ``(k + alpha * mean square over size neighbouring channels) ** beta``; channels outside count as zero."""
+    if input.size == 0:
+        return input
     x = widened(input)
     window = [1] * x.ndim
     window[1] = size

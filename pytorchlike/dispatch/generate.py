@@ -72,12 +72,12 @@ _new = object.__new__
 
 _RECORDED = """\
 {indent}    trace.position = found{keep_scalar}
-{indent}    value = new(state.value_class)
-{indent}    value.aval = found.aval
-{indent}    value.trace = trace
-{indent}    value.slot = found.slot
-{indent}    value.array = None
-{indent}    trace.values.append(value)"""
+{indent}    pending = new(state.value_class)
+{indent}    pending.aval = found.aval
+{indent}    pending.trace = trace
+{indent}    pending.slot = found.slot
+{indent}    pending.array = None
+{indent}    trace.values.append(pending)"""
 
 _BLOCK = """\
 {indent}trace = state.trace
@@ -85,14 +85,14 @@ _BLOCK = """\
 {indent}found = trace.position.next.get((instruction, {slot_names}))
 {indent}if found is not None:
 {recorded}
-{indent}    value.origin = None
+{indent}    pending.origin = None
 {indent}    out = new(Tensor)
-{indent}    out._value = value
+{indent}    out._value = pending
 {indent}    out._storage = None
 {edges}
 {indent}        out._edge = None
 {indent}    else:
-{indent}        out._edge = on_tape(found, ({edge_names},), ({value_names},), value{scalars})
+{indent}        out._edge = on_tape(found, ({edge_names},), ({value_names},), pending{scalars})
 {indent}    return out
 """
 
@@ -107,8 +107,8 @@ _INPLACE_BLOCK = """\
 {indent}    storage.version += 1
 {indent}    changes = storage.changes
 {indent}    changes.tracked += 1
-{indent}    storage.value = value
-{indent}    value.origin = (changes, changes.tracked)
+{indent}    storage.value = pending
+{indent}    pending.origin = (changes, changes.tracked)
 {indent}    return self
 """
 

@@ -65,7 +65,7 @@ def check_no_overlap(tensor: Tensor, others: Iterable[Tensor]) -> None:
         RuntimeError: torch's text.
     """
     for other in others:
-        if other is tensor and tensor.numel():
+        if other is tensor:  # also one without elements
             raise RuntimeError(_PARTIAL_OVERLAP)
         if tensor._storage is None or other._storage is not tensor._storage:
             continue

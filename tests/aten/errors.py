@@ -17,6 +17,7 @@ CALLS = [
     Sample("add", T(3), [1.0]),
     Sample("atan2", T(3), 1.0),
     Sample("maximum", 1.0, T(3)),
+    Sample("clamp_max", 1, T(3)),
     Sample("logical_and", T(3, dtype="bool"), True),
     Sample("eq", 1.0, T(3)),
     Sample("gcd", T(3, dtype="int64"), 2),

@@ -43,6 +43,7 @@ SAMPLES = [
     Sample(F + "batch_norm", T(0), T(0, grad=False), T(0, grad=False), training=True, grad=False),
     Sample(F + "rms_norm", T(2, 3), (3,), dtypes=("complex64",), gradgrad=False),
     Sample(F + "local_response_norm", T(1, 3, 2, dtype="int64"), 2),
+    Sample(F + "local_response_norm", T(0, 3, 2, dtype="int64"), 2),
 ]
 
 #: Calls that torch refuses: ours must raise the same error.

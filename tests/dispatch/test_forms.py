@@ -29,6 +29,13 @@ def test_overload_depends_on_more_than_types_for_tensors_without_dimensions() ->
     assert torch.ones(6).view(torch.tensor(2), 3).shape == (2, 3)
 
 
+def test_argument_names_do_not_meet_those_of_the_generated_code() -> None:
+    x, index = torch.tensor([[1, 2], [3, 4]]), torch.tensor([0])
+    for number in (7, 8):  # the second call takes the short way
+        assert x.index_fill(-1, index, torch.tensor(number)).tolist() == [[number, 2], [number, 4]]
+        assert x.masked_fill(x > 3, torch.tensor(number)).tolist() == [[1, 2], [3, number]]
+
+
 def test_unknown_operand_gets_its_turn() -> None:
     class Other:
         def __radd__(self, other):

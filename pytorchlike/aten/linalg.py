@@ -197,7 +197,7 @@ def _(self, ord, dim, keepdim, dtype):
 
 
 @op(
-    "norm.linalg_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    "norm.linalg_ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     forms=_FUNCTION, namespaces=("linalg",),
 )  # fmt: skip
 def linalg_norm_named(self, ord, dim, keepdim, dtype):

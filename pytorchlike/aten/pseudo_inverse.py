@@ -65,24 +65,30 @@ def pseudo_inverse_gradient(g, self, result):
 def _declare_by_tolerances(kind: str, suffix: str) -> None:
     """Declare ``pinv`` and ``matrix_rank`` for tolerances of a type: numbers, or tensors with one for each matrix."""
     tolerances = f"{kind}? atol=None, {kind}? rtol=None, bool hermitian=False"
+    rcond, tol = ("", "") if suffix == "float" else (".rcond_tensor", ".tol_tensor")
 
-    @op(f"pinv{suffix}(Tensor self, *, {tolerances}) -> Tensor", forms=_FUNCTION, namespaces=("linalg",))
+    @op(f"pinv.atol_rtol_{suffix}(Tensor self, *, {tolerances}) -> Tensor", forms=_FUNCTION, namespaces=("linalg",))
     def pinv(self, atol, rtol, hermitian):
         """The pseudo-inverses; singular values up to a tolerance count as 0."""
         return pseudo_inverse(self, atol, rtol, hermitian)
 
-    @op(f"pinv.rcond_{kind}(Tensor self, {kind} rcond, bool hermitian=False) -> Tensor", forms=_FUNCTION, namespaces=("linalg",))
+    @op(f"pinv{rcond}(Tensor self, {kind} rcond, bool hermitian=False) -> Tensor", forms=_FUNCTION, namespaces=("linalg",))
     def pinv_rcond(self, rcond, hermitian):
         """The pseudo-inverses; singular values up to ``rcond`` times the largest count as 0."""
         return pseudo_inverse(self, None, rcond, hermitian)
 
-    @op(f"matrix_rank{suffix}(Tensor input, *, {tolerances}) -> Tensor", forms=_FUNCTION, namespaces=("linalg",), differentiable=False)
+    @op(
+        f"matrix_rank.atol_rtol_{suffix}(Tensor input, *, {tolerances}) -> Tensor",
+        forms=_FUNCTION,
+        namespaces=("linalg",),
+        differentiable=False,
+    )
     def matrix_rank(input, atol, rtol, hermitian):
         """How many singular values exceed a tolerance."""
         return _rank(input, atol, rtol, hermitian)
 
     @op(
-        f"matrix_rank.tol_{kind}(Tensor input, {kind} tol, bool hermitian=False) -> Tensor",
+        f"matrix_rank{tol}(Tensor input, {kind} tol, bool hermitian=False) -> Tensor",
         forms=_FUNCTION,
         namespaces=("linalg",),
         differentiable=False,
@@ -122,8 +128,8 @@ def _rank(x, atol, rtol, hermitian: bool):
     return jnp.sum(sizes > tolerance(sizes, x.shape, atol, rtol), axis=-1, dtype=np.int64)
 
 
-_declare_by_tolerances("Scalar", "")
-_declare_by_tolerances("Tensor", ".tensor")
+_declare_by_tolerances("Scalar", "float")
+_declare_by_tolerances("Tensor", "tensor")
 
 
 @op("pinverse(Tensor self, float rcond=1e-15) -> Tensor")

@@ -15,6 +15,7 @@ from ..tensors.tensor import Tensor, make_tensor
 from . import keys
 from .bind import bind
 from .call import cast_instruction, wrap
+from .overloads import callers
 from .registry import Composite, Operator, Promote
 
 __all__ = ["composite_out", "general_out", "put_out"]
@@ -71,7 +72,7 @@ def _casts(declared: Operator | Composite) -> bool:
     return declared.name in _CASTING or f"{declared.name}.{declared.schema.overload}" in _CASTING
 
 
-def composite_out(declared: Composite, arguments: tuple[Any, ...], results: Any, out: Any) -> Any:
+def composite_out(declared: Operator | Composite, arguments: tuple[Any, ...], results: Any, out: Any) -> Any:
     """Put what a composite returned into the tensors of ``out=``."""
     targets = _targets(declared, out)
     found = [results] if isinstance(results, Tensor) else list(results)
@@ -94,6 +95,15 @@ def _refuse_gradients(declared: Operator | Composite, tensors: Sequence[Tensor])
     if thread.state.grad_enabled and any(t.requires_grad for t in tensors):
         culprit = "one of the arguments requires grad."
         raise RuntimeError(f"{declared.name}(): functions with out=... arguments don't support automatic differentiation, but {culprit}")
+
+
+def _functional_out(declared: Operator | Composite, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The ``out=`` overload, which aten has of every operator, of one that has no public form of this kind."""
+    out = kwargs.pop("out")
+    return composite_out(declared, args, declared.function(*args, **kwargs), out)
+
+
+callers["out"] = _functional_out
 
 
 def put_out(target: Tensor, result: Value, casts: bool = True) -> None:

@@ -29,10 +29,13 @@ class OpOverload:
     def __init__(self, declared: Operator | ViewOperator | Composite, form: str = "") -> None:
         self.declared = declared
         self.form = form
-        namespace, _, name = declared.schema.name.rpartition("::")
-        self.namespace = namespace or "aten"
-        self._opname = name + ("_" if form == "_" else "")
-        self._overloadname = ("out" if form == "out" else declared.schema.overload) or "default"
+        self.namespace = declared.name.rpartition("::")[0] or "aten"
+        self._opname = _own_name(declared) + ("_" if form == "_" else "")
+        overload = declared.schema.overload
+        for prefix in _PREFIXED:  # ``qr.linalg`` is ``linalg_qr``, ``norm.linalg_ord_str`` is ``linalg_norm.ord_str``
+            if self._opname.startswith(f"{prefix}_"):
+                overload = overload.removeprefix(prefix).removeprefix("_")
+        self._overloadname = ("out" if form == "out" else overload) or "default"
         self.__name__ = f"{self._opname}.{self._overloadname}"
         self.__qualname__ = self.__name__
         self.__module__ = f"torch._ops.{self.namespace}"
@@ -59,6 +62,8 @@ class OpOverload:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.form == "_":
             return callers["_"](self.declared)(*args, **kwargs)
+        if self.form == "out" and registry.OUT not in self.declared.forms:
+            return callers["out"](self.declared, args, kwargs)
         return self.declared.function(*args, **kwargs)
 
     def __repr__(self) -> str:
@@ -97,12 +102,24 @@ class OpOverloadPacket:
     def __getattr__(self, name: str) -> OpOverload:
         if name.startswith("__"):
             raise AttributeError(name)
-        found = self._found.get(name)
-        if found is None and name in _SAME_DECLARATION and len(self._found) == 1 or found is None and name == "Scalar":
-            found = next(iter(self._found.values()))
+        found = self._found.get(name) or self._served_by(name)
         if found is None:
             raise AttributeError(f"The underlying op of '{self._namespace}.{self.__name__}' has no overload name '{name}'")
         return found
+
+    def _served_by(self, name: str) -> OpOverload | None:
+        """The overload that does the work of one which torch declares apart."""
+        computing = {n: o for n, o in self._found.items() if o.form != "out"}
+        if name == "out" or name.endswith("_out"):
+            base = self._found.get(name.removesuffix("_out")) if name != "out" else None
+            base = base or next(iter(computing.values()))
+            return None if base.is_view or base.form else overload_of(base.declared, "out")
+        if name not in _SAME_DECLARATION:
+            return None
+        if len(computing) == 1 or name == "Scalar":
+            return next(iter(computing.values()))
+        parts = name.split("_")  # ``low_generator`` is ``low`` with one more argument
+        return next((computing[n] for k in range(len(parts), 0, -1) if (n := "_".join(parts[:k])) in computing), computing.get("default"))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         overloads = [o for o in self._found.values() if o.form != "out"]
@@ -120,8 +137,35 @@ class OpOverloadPacket:
         return f"{self._namespace}.{self.__name__}"
 
 
-#: Overloads that torch declares apart and one declaration of ours serves (a number stands for a tensor, a dim list for a dim).
-_SAME_DECLARATION = frozenset({"default", "Tensor", "Scalar", "dim", "dim_IntList", "int", "Tensor_Scalar", "Tensor_Tensor"})
+#: Overloads that torch declares apart and one declaration of ours serves: a number stands for a tensor, a dim list for a dim, an argument
+#: (a generator, say) is optional.
+_SAME_DECLARATION = frozenset(
+    "default Tensor Scalar dim dim_IntList int Tensor_Scalar Tensor_Tensor Scalar_Tensor Scalar_Other Scalar_Self IntList "
+    "TensorList_bins array beta bin_ct bins_tensor center correction decimals dtype generator indexing int_Scalar int_bins low_dtype "
+    "low_generator low_generator_dtype m memory_format n_scalar other_scalar padding_idx periodic periodic_alpha periodic_alpha_beta "
+    "scalararray scalarint scalarrayarray scalarrayint self_scalar stable start step sublist tensorarray tensorarrayint x_scalar".split()
+)
+#: Public namespaces whose operators aten knows by names with a prefix, and those it does not know.
+_PREFIXED = ("linalg", "special", "fft")
+_UNKNOWN = frozenset({"masked", "signal.windows"})
+
+
+def _own_name(declared: Any) -> str:
+    """The name aten has for an operator: ``linalg_qr`` for what is public as ``linalg.qr`` only."""
+    name = declared.name.rpartition("::")[2]
+    return f"{declared.namespaces[0]}_{name}" if declared.namespaces and declared.namespaces[0] in _PREFIXED else name
+
+
+def _aten_names(declared: Any) -> set[str]:
+    """All names by which ``torch.ops.aten`` finds an operator."""
+    names = {declared.name} if not declared.namespaces else set()
+    for public in (declared.name, *[a for a in declared.aliases if "." not in a]):
+        names |= {f"{n}_{public}" if n in _PREFIXED else public for n in declared.namespaces if n not in _UNKNOWN}
+    for alias in declared.aliases:
+        namespace, _, public = alias.rpartition(".")
+        if namespace in _PREFIXED:
+            names.add(f"{namespace}_{public}")
+    return names
 
 
 @functools.cache
@@ -134,9 +178,11 @@ def packet_of(namespace: str, name: str) -> OpOverloadPacket:
     own = name if namespace == "aten" else f"{namespace}::{name}"
     forms = [("", own), *([("_", own[:-1])] if own.endswith("_") else [])]
     found: dict[str, OpOverload] = {}
-    for form, declared_name in forms:
+    for form, wanted in forms:
         for declared in registry.OPERATORS.values():
-            if declared.name != declared_name or (form == "_" and registry.INPLACE not in declared.forms):
+            if wanted not in (_aten_names(declared) if namespace == "aten" else (declared.name,)):
+                continue
+            if form == "_" and registry.INPLACE not in declared.forms:
                 continue
             overload = overload_of(declared, form)
             found.setdefault(overload._overloadname, overload)

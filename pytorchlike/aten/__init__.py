@@ -5,6 +5,7 @@ import pkgutil
 
 from ..core.lazy import uncollected
 from ..dispatch import forms
+from ..dispatch.roster import roster
 
 with uncollected():
     for _module in pkgutil.iter_modules(__path__):

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 
-__all__ = ["HOST_OPERATORS", "calls_host", "on_host"]
+from ..dispatch.registry import Operator
 
-#: The operators whose bodies call the host: arrays are copied there and back, and such programs are not kept on disk.
-HOST_OPERATORS: set[str] = set()
-
-_Declared = TypeVar("_Declared")
+__all__ = ["calls_host", "on_host"]
 
 
-def calls_host(operator: _Declared) -> _Declared:
+def calls_host(operator: Operator) -> Operator:
     """Mark an operator as one whose body calls the host."""
-    HOST_OPERATORS.add(operator.qualified_name)  # type: ignore[attr-defined]
+    operator.calls_host = True
     return operator
 
 

@@ -59,6 +59,8 @@ class _Declared:
     """
 
     aliases: tuple[str, ...]
+    #: Whether the body leaves XLA for the host: arrays are copied there and back, and such programs are not kept on disk.
+    calls_host = False
 
     def __init__(self, schema: str, body: Callable, forms: Form, namespaces: tuple[str, ...], aliases: tuple[str, ...] = ()) -> None:
         self.schema_text = schema

@@ -213,6 +213,7 @@ def test_all_samples_agree(family: str) -> None:
 #: Operators with rules that are not differentiated here, and why.
 NOT_COVERED = {
     **dict.fromkeys((name for name in RULED if name.endswith((".drawn", ".compared", ".shifted", ".scaled"))), "a random draw: the gradient is zero"),
+    "_fake_quantize": "a straight-through estimator, not the derivative of what is computed",
     "_sparse_softmax.grouped": "its values stand in a sparse tensor",
     "floor_divide": "torch refuses to differentiate it", "geqrf": "torch refuses to differentiate it",
     "ldl_factor": "torch refuses to differentiate it", "ldl_factor_ex": "torch refuses to differentiate it",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
+import jax
 import jax.numpy as jnp
 
 from ..core.dims import wrap_dim, wrap_dims
@@ -21,11 +23,9 @@ def sign(x):
 
 def power_norm(x, p, axes, keepdim):
     """The ``p``-norm over axes of an array that is not of half precision; real."""
+    if math.isinf(p):
+        return _extreme(x, p, axes, keepdim)
     size = jnp.abs(x)
-    if p == math.inf:
-        return jnp.max(size, axis=axes, keepdims=keepdim, initial=0)
-    if p == -math.inf:
-        return jnp.min(size, axis=axes, keepdims=keepdim, initial=jnp.inf)
     if p == 0:
         return jnp.sum(x != 0, axis=axes, keepdims=keepdim).astype(size.dtype)
     if p == 1:
@@ -34,6 +34,22 @@ def power_norm(x, p, axes, keepdim):
         squares = jnp.square(x.real) + jnp.square(x.imag) if is_complex(x.dtype) else jnp.square(x)
         return jnp.sqrt(jnp.sum(squares, axis=axes, keepdims=keepdim))
     return jnp.sum(size**p, axis=axes, keepdims=keepdim) ** (1 / p)
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(1, 2, 3))
+def _extreme(x, p, axes, keepdim):
+    size = jnp.abs(x)
+    if p == math.inf:
+        return jnp.max(size, axis=axes, keepdims=keepdim, initial=0)
+    return jnp.min(size, axis=axes, keepdims=keepdim, initial=jnp.inf)
+
+
+@_extreme.defjvp
+def _(p, axes, keepdim, primals, tangents):
+    """By the rule: JAX's own looks for the elements that equal the result, and the absolute values of complex ones are not rounded alike."""
+    value = _extreme(primals[0], p, axes, keepdim)
+    slope = power_norm_gradient(jnp.ones_like(value), primals[0], value, p, axes, keepdim)
+    return value, jnp.sum((jnp.conj(slope) * tangents[0]).real, axis=axes, keepdims=keepdim)
 
 
 def quotient(numerator, denominator):

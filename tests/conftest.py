@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
 import os
 
 import pytest
@@ -39,6 +41,21 @@ def fresh_state():
     ours.manual_seed(0)
     yield
     ours.graph.flush_all()
+
+
+#: A process has 65,530 memory maps on Linux, and each compiled program takes about seven.
+_MOST_MAPS = 20_000
+_finished = itertools.count(1)
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Now and then look whether the programs of past tests take too much, and forget them."""
+    if next(_finished) % 50 == 0 and os.path.exists("/proc/self/maps"):
+        with open("/proc/self/maps") as maps:
+            count = sum(1 for _ in maps)
+        if count > _MOST_MAPS:
+            ours.graph.forget_programs()
+            gc.collect()
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log):

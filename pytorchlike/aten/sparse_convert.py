@@ -282,6 +282,7 @@ _ACCESSORS = {
 def _strided_accessor(name: str, kind: str) -> None:
     @composite(f"{name}(Tensor self) -> Tensor", forms=METHOD)
     def refuse(self):
+        """A part of a sparse tensor, which a strided one has not: an error that says so."""
         raise RuntimeError(f"{name} expected sparse {kind} layout but got Strided")
 
 
@@ -292,6 +293,7 @@ for _name, _wanted in _ACCESSORS.items():
 def _strided_part(name: str) -> None:
     @composite(f"{name}(Tensor self) -> Tensor", forms=METHOD)
     def refuse(self):
+        """A part of a sparse tensor, which a strided one has not: an error that says so."""
         raise NotImplementedError(f"Could not run 'aten::{name}' with arguments from the 'CPU' backend.")
 
 

@@ -300,12 +300,14 @@ def _to_layout(kind: layout_type, schema: str) -> None:
 
         @composite(schema, forms=METHOD)
         def convert(self, blocksize, dense_dim=None):
+            """The same tensor in a layout of compressed blocks."""
             return dense_to(self, kind, blocksize, dense_dim)
 
     else:
 
         @composite(schema, forms=METHOD)
         def convert(self, dense_dim=None):
+            """The same tensor in a compressed layout."""
             return dense_to(self, kind, None, dense_dim)
 
 

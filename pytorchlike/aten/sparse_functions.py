@@ -78,4 +78,5 @@ def as_sparse_gradcheck(gradcheck: Any) -> Any:
 
 @composite("_sparse_mm(Tensor sparse, Tensor dense) -> Tensor", aliases=("spmm", "dsmm"))
 def _dense_mm(sparse, dense):
+    """``torch.sparse.mm``: the product of matrices of which one or both may be sparse."""
     return sparse.mm(dense)

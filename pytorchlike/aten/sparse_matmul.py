@@ -150,6 +150,7 @@ def _addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> 
 
 @composite("hspmm(Tensor mat1, Tensor mat2) -> Tensor")
 def _hspmm_of(mat1, mat2):
+    """The product of a sparse and a dense matrix as a hybrid tensor; two dense ones are refused."""
     not_implemented("hspmm", (mat1, mat2))
 
 
@@ -164,6 +165,7 @@ def _hspmm(mat1: SparseTensor, mat2: Tensor) -> Tensor:
 
 @composite("smm(Tensor self, Tensor mat2) -> Tensor")
 def _smm_of(self, mat2):
+    """The product of a sparse and a dense matrix, sparse; two dense ones are refused."""
     not_implemented("smm", (self, mat2))
 
 

@@ -263,6 +263,7 @@ def _reshape(input: SparseTensor, *args: Any, **kwargs: Any) -> Tensor:
 def _resizing(name: str) -> None:
     @composite(f"{name}(Tensor(a!) self, int[] size, int sparse_dim, int dense_dim) -> Tensor(a!)", forms=METHOD)
     def refuse(self, size, sparse_dim, dense_dim):
+        """Another size for a sparse tensor; strided ones are refused."""
         raise NotImplementedError(f"Could not run 'aten::{name}' with arguments from the 'CPU' backend.")
 
 

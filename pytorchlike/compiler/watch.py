@@ -109,6 +109,7 @@ class Watch:
         self._previous: Any = None
         self._busy = False
         self._imports = 0
+        self._collects = False
 
     # ------------------------------------------------------------------------------------------------------------ noting
     def note(self, kind: str, container: Any, key: Any, value: Any, where: str) -> None:
@@ -307,12 +308,16 @@ class Watch:
             return _GRAD.__get__(tensor)
 
         Tensor.grad = property(grad, _GRAD.__set__, _GRAD.__delete__)  # type: ignore[assignment, arg-type]
+        self._collects = gc.isenabled()
+        gc.disable()  # finalizers and callbacks of the collector are no part of the call
         self._previous = sys.getprofile()
         sys.setprofile(self._profile)
         return self
 
     def __exit__(self, *error: Any) -> None:
         sys.setprofile(self._previous)
+        if self._collects:
+            gc.enable()
         Tensor.grad = _GRAD  # type: ignore[assignment]
         for cls, own in reversed(self._patched):
             if own is MISSING:

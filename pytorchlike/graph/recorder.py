@@ -23,7 +23,7 @@ from .lower import Program, compile_program, donated
 from .trie import State
 from .value import Aval, Value, new_value
 
-__all__ = ["Trace", "flush", "flush_all", "materialise", "raise_data_errors", "record", "run_alone", "step_boundary", "synchronise"]
+__all__ = ["Trace", "flush", "flush_all", "forget_programs", "materialise", "raise_data_errors", "record", "run_alone", "step_boundary", "synchronise"]
 
 #: Inputs with fewer elements than this are not donated: handing over the buffer costs more than it saves.
 SMALLEST_DONATION = 4096
@@ -337,6 +337,17 @@ def flush_all() -> None:
     survivors = [value.array for value in (reference() for reference in pending) if value is not None]
     jax.block_until_ready([array for array in survivors if isinstance(array, jax.Array) and not array.is_deleted()])
     raise_data_errors()
+
+
+def forget_programs() -> None:
+    """Forget all traces that were ever recorded, and their programs: memory against compiling again (XLA's code takes memory and, on Linux,
+    memory maps, of which a process has 65,530)."""
+    flush(thread.state.trace, "forget_programs")
+    with _extend_lock:
+        _root.next.clear()
+        _root.programs.clear()
+    executors._compiled.cache_clear()
+    jax.clear_caches()
 
 
 def to_device_array(value: Value) -> Any:

@@ -12,7 +12,7 @@ from ..graph.recorder import Trace, flush
 from ..graph.value import Value
 from ..tensors.tape import next_number
 
-__all__ = ["Break", "Capture"]
+__all__ = ["Break", "Capture", "Listener"]
 
 
 class Break:
@@ -28,7 +28,44 @@ class Break:
         return f"{self.reason} ({where})" if where else self.reason
 
 
-class Capture:
+class Listener:
+    """What lower layers turn to while something is recorded apart (core/capturing.py, and the recorder).
+
+    Attributes:
+        paused: nothing is noted while this is not 0.
+    """
+
+    def __init__(self) -> None:
+        self.paused = 0
+
+    def give_up(self, reason: str) -> None:
+        """Something cannot be part of what is recorded."""
+        raise NotImplementedError
+
+    def looked_at(self, reason: str) -> None:
+        """Somebody looks at the numbers of a tensor."""
+        if not self.paused:
+            self.give_up(_NUMBERS.format(reason))
+
+    def ends_by(self, reason: str) -> bool:
+        """Asked before the trace is flushed; returns whether it may be."""
+        self.give_up(_NUMBERS.format(reason))
+        return True
+
+    @contextlib.contextmanager
+    def pause(self) -> Iterator[None]:
+        """Note nothing inside the block."""
+        self.paused += 1
+        try:
+            yield
+        finally:
+            self.paused -= 1
+
+
+_NUMBERS = "numbers are needed in the middle ({})"
+
+
+class Capture(Listener):
     """One call that is being captured.
 
     Attributes:
@@ -43,11 +80,11 @@ class Capture:
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.broken: Break | None = None
         self.has_boundary = False
         self.actions: list[tuple] = []
         self.draws: dict[Value, int] = {}
-        self.paused = 0
         self.watch: Any = None
         self.first_node = next_number()
         state = thread.state
@@ -60,16 +97,10 @@ class Capture:
         if self.broken is None:
             self.broken = Break(reason, provenance.user_line())
 
-    def looked_at(self, reason: str) -> None:
-        """Somebody looks at the numbers of a tensor."""
-        if not self.paused:
-            self.give_up(f"numbers are needed in the middle ({reason})")
-
     def ends_by(self, reason: str) -> bool:
         """Asked before the trace is flushed: what is recorded from now on is not captured."""
-        self.give_up(f"numbers are needed in the middle ({reason})")
         self.trace.capture = None
-        return True
+        return super().ends_by(reason)
 
     def note_floats(self, sources: list[tuple[dict, str, int | None]]) -> None:
         """The floats that are recorded next are read anew at each replay from these dictionaries (an optimizer's groups)."""
@@ -92,15 +123,6 @@ class Capture:
         """A tensor holds random numbers, which ``make`` draws anew."""
         self.draws[made._value] = len(self.actions)
         self.actions.append(("draw", make))
-
-    @contextlib.contextmanager
-    def pause(self) -> Iterator[None]:
-        """Note nothing inside the block."""
-        self.paused += 1
-        try:
-            yield
-        finally:
-            self.paused -= 1
 
     def end(self) -> None:
         """The call is over."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
-
 from ..graph.instruction import Inference, Instruction
+from ..graph.lower import avals_of, needed_steps, run_steps
 from ..graph.trie import State
 from ..graph.value import Aval
 
-__all__ = ["Captured", "captured"]
+__all__ = ["Captured", "captured", "part_of"]
 
 
 class _Whole(Inference):
@@ -40,34 +40,18 @@ class Captured(Instruction):
         steps: the operators that are needed for the results, or that check data.
     """
 
-    __slots__ = ("position", "results", "inputs", "steps")
+    __slots__ = ("position", "results", "inputs", "steps", "__weakref__")
 
     def __init__(self, name: str, position: State, results: tuple[int, ...]) -> None:
         self.position, self.results = position, results
-        needed = set(results)
-        steps: list[State] = []
-        inputs: list[int] = []
-        for state in reversed(position.path()):
-            if state.instruction is None:
-                if state.slot in needed:
-                    inputs.append(state.slot)
-                continue
-            assert state.inference is not None
-            made = range(state.slot, state.slot + len(state.inference.outputs))
-            if state.instruction.data_checks or not needed.isdisjoint(made):
-                steps.append(state)
-                needed.update(state.slots)
-        self.inputs = tuple(reversed(inputs))
-        self.steps = steps[::-1]
+        inputs, self.steps = needed_steps(position, results, meta=True)
+        self.inputs = tuple(inputs)
         checks = [check for step in self.steps if step.instruction is not None for check in step.instruction.data_checks]
         super().__init__(name, self.evaluate, position.float_count, position.int_count, checks)
         self.at_once = False
 
     def _infer(self, avals: tuple[Aval, ...]) -> Inference:
-        made: dict[int, Aval] = {}
-        for state in self.position.path():
-            outputs = (state.aval,) if state.inference is None else state.inference.outputs
-            made.update(zip(range(state.slot, state.slot + len(outputs)), outputs, strict=True))  # type: ignore[arg-type]
+        made = avals_of(self.position)
         return _Whole(self, tuple([made[slot] for slot in self.results]))
 
     def evaluate(self, arguments: Sequence[Any]) -> list[Any]:
@@ -75,22 +59,17 @@ class Captured(Instruction):
         environment = dict(zip(self.inputs, arguments, strict=False))
         floats = arguments[len(self.inputs) : len(self.inputs) + self.float_count]
         ints = arguments[len(self.inputs) + self.float_count :]
-        verdicts: list[Any] = []
-        for step in self.steps:
-            instruction, inference, before = step.instruction, step.inference, step.parent
-            assert instruction is not None and inference is not None and before is not None
-            given = [environment[slot] for slot in step.slots]
-            given += floats[before.float_count : before.float_count + instruction.float_count]
-            given += ints[before.int_count : before.int_count + instruction.int_count]
-            with jax.named_scope(instruction.name):
-                results = inference.evaluate(given)
-            count = len(inference.outputs)
-            environment.update(zip(range(step.slot, step.slot + count), results[:count], strict=True))
-            verdicts += results[count:]
+        verdicts = run_steps(self.steps, environment, part_of(floats), part_of(ints))
         return [environment[slot] for slot in self.results] + verdicts
 
 
-_made: dict[tuple[State, tuple[int, ...]], Captured] = {}
+def part_of(numbers: Sequence[Any]) -> Callable[[int, int], list[Any]]:
+    """Numbers of a trace as `run_steps` asks for them."""
+    return lambda first, end: list(numbers[first:end])
+
+
+#: Forgotten with the last compiled call (or the trie, see `recorder.forget_programs`) that has them.
+_made: weakref.WeakValueDictionary[tuple[State, tuple[int, ...]], Captured] = weakref.WeakValueDictionary()
 
 
 def captured(name: str, position: State, results: tuple[int, ...]) -> Captured:

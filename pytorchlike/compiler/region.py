@@ -7,11 +7,8 @@ without numbers; the tensors that it takes from elsewhere become further inputs.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
-
-import jax
 
 from ..core import pytree
 from ..core.state import thread
@@ -19,12 +16,14 @@ from ..dispatch.custom_vjp import with_rules
 from ..dispatch.derivative import Differentiable, vjp_backward
 from ..dispatch.modes import TorchFunctionMode
 from ..graph import provenance
+from ..graph.lower import avals_of, run_steps
 from ..graph.recorder import Trace
 from ..graph.trie import State
 from ..graph.value import Aval, Value, aval_of, constant
 from ..tensors.tape import Backward
 from ..tensors.tensor import Tensor, make_tensor
-from .captured import Captured, captured
+from .capture import Listener
+from .captured import Captured, captured, part_of
 
 __all__ = ["Region", "RegionInstruction", "evaluator", "placeholder", "record_region"]
 
@@ -46,25 +45,17 @@ class _RegionTrace(Trace):
         return slot
 
 
-class _Refusal:
+class _Refusal(Listener):
     """Stands for a capture (compiler/capture.py) while a region is recorded: it raises where numbers would be needed."""
 
     def __init__(self, refuse: Callable[[str], Exception], outer: Any) -> None:
+        super().__init__()
         self.refuse, self.outer = refuse, outer
         self.draws: dict[Value, Callable[[], Any]] = {}
-        self.paused = 0
 
     def give_up(self, reason: str) -> None:
         where = provenance.as_text(provenance.user_line())
         raise self.refuse(f"{reason} ({where})" if where else reason)
-
-    def looked_at(self, reason: str) -> None:
-        if not self.paused:
-            self.give_up(f"numbers are needed in the middle ({reason})")
-
-    def ends_by(self, reason: str) -> bool:
-        self.give_up(f"numbers are needed in the middle ({reason})")
-        return False
 
     def note_floats(self, sources: Any) -> None:
         self.give_up("an optimizer's step")
@@ -74,14 +65,6 @@ class _Refusal:
 
     def note_draw(self, made: Any, make: Callable[[], Any]) -> None:
         self.draws[made._value] = make
-
-    @contextmanager
-    def pause(self) -> Iterator[None]:
-        self.paused += 1
-        try:
-            yield
-        finally:
-            self.paused -= 1
 
 
 class _Notice(TorchFunctionMode):
@@ -237,28 +220,18 @@ def evaluator(region: Region, rules: bool) -> Callable[..., list[Any]]:
     """
     steps = region.captured.steps
     inputs, sources, outputs, results = region.captured.inputs, list(region.sources), list(region.outputs), region.captured.results
-    avals: dict[int, Aval] = {}
-    for at in region.captured.position.path():
-        made = (at.aval,) if at.inference is None else at.inference.outputs
-        avals.update(zip(range(at.slot, at.slot + len(made)), made, strict=True))  # type: ignore[arg-type]
+    avals = avals_of(region.captured.position)
+
+    def with_rule(step: State, given: list[Any]) -> list[Any]:
+        assert step.instruction is not None and step.inference is not None
+        return list(with_rules(step.instruction, tuple([avals[slot] for slot in step.slots]), step.inference.outputs)(*given))
 
     def evaluate(arguments: Sequence[Any], outside: Sequence[Any], floats: Sequence[Any], ints: Sequence[Any]) -> list[Any]:
         def from_source(k: int) -> Any:
             return arguments[k] if k >= 0 else outside[-1 - k]
 
         environment = {slot: from_source(k) for slot, k in zip(inputs, sources, strict=True)}
-        for step in steps:
-            instruction, inference, before = step.instruction, step.inference, step.parent
-            assert instruction is not None and inference is not None and before is not None
-            given = [environment[slot] for slot in step.slots]
-            given += floats[before.float_count : before.float_count + instruction.float_count]
-            given += ints[before.int_count : before.int_count + instruction.int_count]
-            with jax.named_scope(instruction.name):
-                if rules:
-                    found = list(with_rules(instruction, tuple([avals[slot] for slot in step.slots]), inference.outputs)(*given))
-                else:
-                    found = inference.evaluate(given)
-            environment.update(zip(range(step.slot, step.slot + len(inference.outputs)), found))
+        run_steps(steps, environment, part_of(floats), part_of(ints), *((with_rule,) if rules else ()))
         made = [environment[slot] for slot in results]
         return [made[k] if kind == "result" else from_source(k) for kind, k in outputs]
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -17,7 +19,7 @@ from .data_checks import DataCheck
 from .trie import State
 from .value import Value
 
-__all__ = ["Program", "compile_program", "donated"]
+__all__ = ["Program", "avals_of", "compile_program", "donated", "needed_steps", "run_steps"]
 
 #: ``sys.getrefcount`` of a value that only the trace holds: its list of values, its inputs, a local name and the argument.
 _ONLY_THE_TRACE = 4
@@ -126,46 +128,75 @@ class Part:
 
     def _trace(self, floats: Any, ints: Any, *arrays: Any) -> tuple[list[Any], Any]:
         environment = dict(zip(self.inputs, arrays, strict=True))
-        flags = []
-        for step in self.steps:
-            instruction, inference = step.instruction, step.inference
-            assert instruction is not None and inference is not None and step.parent is not None
-            arguments = [environment[slot] for slot in step.slots]
-            arguments += _scalars(floats, step.parent.float_count, instruction.float_count)
-            arguments += _scalars(ints, step.parent.int_count, instruction.int_count)
-            with jax.named_scope(instruction.name):
-                results = inference.evaluate(arguments)
-            count = len(inference.outputs)
-            environment.update(zip(range(step.slot, step.slot + count), results[:count], strict=True))
-            flags += results[count:]
+        flags = run_steps(self.steps, environment, functools.partial(_scalars, floats), functools.partial(_scalars, ints))
         return [environment[slot] for slot in self.live], jax.numpy.concatenate(flags) if flags else None
 
 
-def _scalars(packed: Any, first: int, count: int) -> list[Any]:
-    return [lax.squeeze(lax.slice(packed, (k,), (k + 1,)), (0,)) for k in range(first, first + count)]
+def _scalars(packed: Any, first: int, end: int) -> list[Any]:
+    return [lax.squeeze(lax.slice(packed, (k,), (k + 1,)), (0,)) for k in range(first, end)]
 
 
-def compile_program(position: State, live: tuple[int, ...], donatable: tuple[int, ...]) -> Program:
-    """The program for the trace that ends at this position and for these live slots (XLA compiles it when it first runs)."""
-    cache.configure()
-    producers = position.path()
-    needed = set(live)
-    steps: list[State] = []
+def _evaluate(step: State, arguments: list[Any]) -> list[Any]:
+    assert step.inference is not None
+    return step.inference.evaluate(arguments)
+
+
+def run_steps(steps: Sequence[State], environment: dict[int, Any], floats: Callable[[int, int], list[Any]], ints: Callable[[int, int], list[Any]],
+              run: Callable[[State, list[Any]], list[Any]] = _evaluate) -> list[Any]:  # fmt: skip
+    """Run instructions on arrays, one after the other; inlined into whatever is being traced.
+
+    Args:
+        environment: slot -> array, for the inputs; the results are added.
+        floats, ints: the numbers of the trace from the first one up to the second.
+        run: runs one instruction: its results, and behind them the verdicts of its data checks.
+
+    Returns:
+        the verdicts.
+    """
+    verdicts: list[Any] = []
+    for step in steps:
+        instruction, inference, before = step.instruction, step.inference, step.parent
+        assert instruction is not None and inference is not None and before is not None
+        arguments = [environment[slot] for slot in step.slots]
+        arguments += floats(before.float_count, before.float_count + instruction.float_count)
+        arguments += ints(before.int_count, before.int_count + instruction.int_count)
+        with jax.named_scope(instruction.name):
+            results = run(step, arguments)
+        count = len(inference.outputs)
+        environment.update(zip(range(step.slot, step.slot + count), results[:count], strict=True))
+        verdicts += results[count:]
+    return verdicts
+
+
+def needed_steps(position: State, wanted: Sequence[int], *, meta: bool) -> tuple[list[int], list[State]]:
+    """What of a trace is needed for some of its slots: (input slots, instructions), in order; instructions that check data are.
+
+    Args:
+        meta: take instructions on the meta device, too.
+    """
+    needed = set(wanted)
     inputs: list[int] = []
-    for state in reversed(producers):
+    steps: list[State] = []
+    for state in reversed(position.path()):
         if state.instruction is None:
             if state.slot in needed:
                 inputs.append(state.slot)
             continue
         assert state.inference is not None
-        outputs = range(state.slot, state.slot + len(state.inference.outputs))
-        is_meta = bool(state.inference.outputs) and state.inference.outputs[0].is_meta
-        if not is_meta and (state.instruction.data_checks or any(slot in needed for slot in outputs)):
+        outputs = state.inference.outputs
+        if not meta and outputs and outputs[0].is_meta:
+            continue
+        if state.instruction.data_checks or not needed.isdisjoint(range(state.slot, state.slot + len(outputs))):
             steps.append(state)
             needed.update(state.slots)
-    steps.reverse()
-    inputs.reverse()
-    device_of = {slot: aval.device for slot, aval in _avals(producers).items()}
+    return inputs[::-1], steps[::-1]
+
+
+def compile_program(position: State, live: tuple[int, ...], donatable: tuple[int, ...]) -> Program:
+    """The program for the trace that ends at this position and for these live slots (XLA compiles it when it first runs)."""
+    cache.configure()
+    inputs, steps = needed_steps(position, live, meta=False)
+    device_of = {slot: aval.device for slot, aval in avals_of(position).items()}
     given = donated(position, live, donatable)
     parts = []
     for target in dict.fromkeys(device_of[s] for s in (*live, *[step.slot for step in steps])):
@@ -188,9 +219,10 @@ def compile_program(position: State, live: tuple[int, ...], donatable: tuple[int
     return Program(live, given, parts, data_checks)
 
 
-def _avals(states: list[State]) -> dict[int, Any]:
+def avals_of(position: State) -> dict[int, Any]:
+    """Slot -> aval, for all inputs and results of a trace."""
     avals: dict[int, Any] = {}
-    for state in states:
+    for state in position.path():
         outputs = (state.aval,) if state.inference is None else state.inference.outputs
         avals.update(zip(range(state.slot, state.slot + len(outputs)), outputs, strict=True))
     return avals
@@ -200,7 +232,7 @@ def donated(position: State, live: tuple[int, ...], donatable: tuple[int, ...]) 
     """The donatable inputs for which there is a result of the same shape and dtype (XLA warns about others)."""
     if not donatable:
         return ()
-    avals = _avals(position.path())
+    avals = avals_of(position)
     room = Counter((avals[s].size, avals[s].dtype) for s in live)
     found = []
     for slot in donatable:

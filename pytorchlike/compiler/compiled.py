@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +22,7 @@ from .watch import Watch
 __all__ = ["Compiled", "Unsupported", "all_compiled"]
 
 #: Every compiled function that is alive, for `compiler.reset`.
-all_compiled: list[Any] = []
+all_compiled: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 class Unsupported(RuntimeError):  # noqa: N818 - torch's name
@@ -55,7 +56,7 @@ class Compiled:
         self.floating: set[tuple] = set()
         self.calls = self.captures = self.failures = 0
         self.gave_up = False
-        all_compiled.append(self)
+        all_compiled.add(self)
 
     @property
     def most(self) -> int:
@@ -112,7 +113,7 @@ class Compiled:
         watch = capture.watch = Watch(capture, self.floating)
         for k, leaf in enumerate(leaves):
             if isinstance(leaf, Tensor):
-                watch.find(leaf, None, False, f"argument {k}")
+                watch.find(leaf, False, f"argument {k}")
             else:
                 watch.look_into(leaf, f"argument {k}")
         self._roots(watch)
@@ -125,18 +126,15 @@ class Compiled:
             state.capture = None
             capture.end()
         self.captures += 1
-        replay = None
         if capture.broken is None:
             try:
                 replay = Replay(self.name, capture, watch, leaves, structure, result, ambience)
                 replay.take_over()
+                self.replays.insert(0, replay)
+                log("graph_code", "%s captured: %d operators, %d guards", self.name, len(replay.instruction.steps), len(replay.guards))
             except Unreplayable as reason:
                 capture.give_up(str(reason))
-                replay = None
-        if replay is not None:
-            self.replays.insert(0, replay)
-            log("graph_code", "%s captured: %d operators, %d guards", self.name, len(replay.instruction.steps), len(replay.guards))
-        else:
+        if capture.broken is not None:
             self._broke(capture)
         if capture.has_boundary:
             step_boundary("compiled step")
@@ -173,8 +171,6 @@ class Compiled:
             self.floating.add(place)
         self.misses.append(reason)
         log("recompiles", "Recompiling %s: %s", self.name, reason)
-        if settings.stance == "eager_on_recompile":
-            return
 
     def _past_the_limit(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         if not self.gave_up:

@@ -66,7 +66,7 @@ class Guards:
         self.reasons: list[str] = []
         self.places: list[tuple | None] = []
         self._names: dict[str, Any] = {
-            "MISSING": MISSING, "Tensor": Tensor, "gradient_of": gradient_of, "kind_of_edge": kind_of_edge, "layout_of": layout_of,
+            "MISSING": MISSING, "gradient_of": gradient_of, "kind_of_edge": kind_of_edge, "layout_of": layout_of,
             "is_equal": _is_equal, "is_alike": _is_alike, "ambient": ambient, "ambience": ambience, "structure": structure,
         }  # fmt: skip
         self._lines: list[str] = ["    if given != structure:", f"        return {self._reason('the structure of the arguments')}"]

@@ -56,7 +56,6 @@ class Known:
 
     Attributes:
         number: in the order of their finding.
-        holder: the tensor of which it is the gradient; None: it was found in a place of its own.
         is_fixed: it is found by identity (a parameter, a buffer); otherwise another tensor may stand in its place (an argument, a gradient).
         layout, edge: see `layout_of`, `kind_of_edge`.
         gradient: its ``.grad``.
@@ -64,12 +63,12 @@ class Known:
     """
 
     __slots__ = (
-        "tensor", "number", "holder", "is_fixed", "where", "layout", "edge", "gradient", "storage", "memory", "content", "version", "tracked",
+        "tensor", "number", "is_fixed", "where", "layout", "edge", "gradient", "storage", "memory", "content", "version", "tracked",
         "where_on_tape",
     )  # fmt: skip
 
-    def __init__(self, tensor: Tensor, number: int, holder: Known | None, is_fixed: bool, where: str) -> None:
-        self.tensor, self.number, self.holder, self.is_fixed, self.where = tensor, number, holder, is_fixed, where
+    def __init__(self, tensor: Tensor, number: int, is_fixed: bool, where: str) -> None:
+        self.tensor, self.number, self.is_fixed, self.where = tensor, number, is_fixed, where
         self.edge = kind_of_edge(tensor)
         self.layout = layout_of(tensor)
         self.gradient: Tensor | None = gradient_of(tensor)

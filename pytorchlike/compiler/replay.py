@@ -11,7 +11,7 @@ from ..core.state import thread
 from ..graph import recorder
 from ..graph.value import Value, constant
 from ..tensors.storage import Storage
-from ..tensors.tape import AccumulateGrad, Node, PackedValue, accumulator, new_node, next_number
+from ..tensors.tape import AccumulateGrad, Edge, Node, PackedValue, accumulator, new_node, next_number
 from ..tensors.tensor import Tensor, make_storage, new_tensor
 from .capture import Capture
 from .captured import Captured, captured
@@ -54,6 +54,10 @@ class Replay:
         self._tensors: dict[int, int] = {}  # id of a new tensor -> number of its plan
         self._tensor_plans: list[tuple] = []
         self._needed: set[int] = set()
+        self._on_tape: dict[Edge, Known] = {}
+        for known in self._known:
+            if known.where_on_tape is not None:
+                self._on_tape.setdefault(known.where_on_tape, known)
         self._inputs = self._input_values()
         self.memory_plans = [plan for known in self._known for plan in self._memory_plan(known)]
         self.gradient_plans = [plan for known in self._known for plan in self._gradient_plan(known)]
@@ -229,10 +233,10 @@ class Replay:
         """How a replay finds a place on the tape: None, a known tensor's, a new leaf's, or a result of a node it makes."""
         if edge is None:
             return None
-        for known in self._known:
-            if known.where_on_tape is edge or known.where_on_tape is not None and known.where_on_tape[0] is edge[0] and known.where_on_tape[1] == edge[1]:
-                self._needed.add(known.number)
-                return "known", known.number
+        known = self._on_tape.get(edge)
+        if known is not None:
+            self._needed.add(known.number)
+            return "known", known.number
         node, number = edge
         if type(node) is AccumulateGrad:
             if node.leaf() is tensor:
@@ -252,7 +256,7 @@ class Replay:
                 raise Unreplayable(f"{node.name()} is part of the result's graph and cannot be made again")
             is_freed = node.saved is None
             edges = () if is_freed else node.edges
-            missing = [e[0] for e in edges if e is not None and not self._is_known_edge(e) and type(e[0]) is not AccumulateGrad and e[0] not in self._nodes]
+            missing = [e[0] for e in edges if e is not None and e not in self._on_tape and type(e[0]) is not AccumulateGrad and e[0] not in self._nodes]
             if missing:
                 stack += missing
                 continue
@@ -264,9 +268,6 @@ class Replay:
             self._node_plans.append((node.backward, planned, saved, node.scalars))
             stack.pop()
         return self._nodes[top]
-
-    def _is_known_edge(self, edge: tuple) -> bool:
-        return any(k.where_on_tape is not None and k.where_on_tape[0] is edge[0] and k.where_on_tape[1] == edge[1] for k in self._known)
 
     # ------------------------------------------------------------------------------------------------- the first run's end
     def take_over(self) -> None:
@@ -287,20 +288,19 @@ class Replay:
             value = old.values[slot]
             value.trace, value.slot = new, found.slot + k
             new.values.append(value)
-        inputs = [state for state in found.path() if state.instruction is None]
         written = {number for number, reference, *_ in self.memory_plans if reference is not None}
         self.replaced = [
             k for k, (kind, what) in enumerate(self.input_plans) if kind == "memory" and what in written and values[k].aval.numel >= recorder.SMALLEST_DONATION
         ]
-        self.position = found if len(inputs) == len(slots) else None
+        self.position = found
         self._look_up_storages()
         old.values.clear()
         old.inputs.clear()
-        self.input_plans = [(kind, constant(what.array, what.aval)) if kind == "constant" else (kind, what) for kind, what in self.input_plans]
+        self.input_plans = [_own(plan) for plan in self.input_plans]
         self._node_plans = [
             (backward, edges, None if saved is None else tuple([_own(s) for s in saved]), scalars) for backward, edges, saved, scalars in self._node_plans
         ]
-        del self._trace, self._capture, self._known, self._nodes
+        del self._trace, self._capture, self._known, self._nodes, self._on_tape
 
     def _look_up_storages(self) -> None:
         """The guards hold the storages of fixed tensors, so they need not be asked for at each replay."""
@@ -353,16 +353,14 @@ class Replay:
         results = self._launch(arguments, floats)
         del arguments
         for storage, k, versions, tracked in self.storage_writes:
-            value = results[k]
-            _write(storage, value, versions, tracked)
+            _write(storage, results[k], versions, tracked)
         made = _Made(self, known, [results[k] for k in self._order], drawn)
         del results
         for number, reference, versions, tracked, edge in self.memory_plans:
             tensor = known[number]
             if reference is not None:
                 storage = tensor._storage or make_storage(tensor)
-                value = made.results[reference[1]] if reference[0] == "result" else made.value(reference)
-                _write(storage, value, versions, tracked)
+                _write(storage, made.value(reference), versions, tracked)
             if edge is not MISSING:
                 tensor._edge = made.edge(edge, tensor)
         for number, plan in self.gradient_plans:
@@ -379,15 +377,14 @@ class Replay:
         return result
 
     def _launch(self, arguments: list[Value], floats: tuple[float, ...]) -> Sequence[Value]:
-        """The results of the instruction; consumes the arguments.
+        """The results of the instruction.
 
         A call that ends with a natural boundary runs at once where nothing else is pending: its program is known, and so is that all of
         its results live.
         """
         state = thread.state
-        if self.has_boundary and self.position is not None and state.trace.position.depth == 0 and not state.trace.values:
-            if all(value.trace is None for value in arguments):
-                return recorder.run_alone(self.position, arguments, self.replaced, floats, self.ints, self.site)
+        if self.has_boundary and not state.trace.values and all(value.trace is None for value in arguments):
+            return recorder.run_alone(self.position, arguments, self.replaced, floats, self.ints, self.site)
         return recorder.record(self.instruction, tuple(arguments), floats, self.ints)
 
 

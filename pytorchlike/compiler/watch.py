@@ -119,22 +119,17 @@ class Watch:
             return
         self.notes[place] = Note(kind, container, key, value, where)
         if isinstance(value, Tensor):
-            self.find(value, None, place not in self.floating, where)
+            self.find(value, place not in self.floating, where)
         else:
             self.look_into(value, where)
 
-    def find(self, tensor: Tensor, holder: Known | None, is_fixed: bool, where: str) -> Known:
-        """A tensor from outside; what it is like now is noted.
-
-        Args:
-            holder: the tensor of which it is the gradient.
-        """
+    def find(self, tensor: Tensor, is_fixed: bool, where: str) -> None:
+        """A tensor from outside; what it is like now is noted, and what its gradient is like."""
         found = self.known.get(id(tensor))
         if found is None:
-            found = self.known[id(tensor)] = Known(tensor, len(self.known), holder, is_fixed, where)
+            found = self.known[id(tensor)] = Known(tensor, len(self.known), is_fixed, where)
             if found.gradient is not None:
-                self.find(found.gradient, found, False, f"{where}.grad")
-        return found
+                self.find(found.gradient, False, f"{where}.grad")
 
     def look_into(self, value: Any, where: str) -> None:
         """Follow a value to what can be read from it."""
@@ -144,7 +139,7 @@ class Watch:
             self._contents(value, where)
         elif isinstance(value, np.ndarray):
             self.capture.give_up(f"a numpy array is read: {where}")
-        elif isinstance(value, (types.GeneratorType, types.CoroutineType)) or isinstance(value, Iterator):
+        elif isinstance(value, (Iterator, types.CoroutineType)):
             self.capture.give_up(f"an iterator is read: {where}")
         else:
             self.adopt(value, where)
@@ -202,7 +197,7 @@ class Watch:
         if known is None or self._busy or self.capture.paused:
             return
         before, where = known[1], known[2]
-        own = object.__getattribute__(owner, "__dict__") if hasattr(type(owner), "__dict__") and _has_dict(owner) else {}
+        own = object.__getattribute__(owner, "__dict__") if _has_dict(owner) else {}
         if name in own:
             if before.get(name, MISSING) is value:  # otherwise it was written by the call itself
                 self.note("item", own, name, value, f"{where}.{name}")
@@ -228,10 +223,9 @@ class Watch:
             for registry in ("_parameters", "_buffers", "_modules"):
                 entries = before.get(registry)
                 if entries is not None and name in entries:
-                    copy = self.containers.get(id(entries))
-                    value = entries[name] if copy is None else copy[1].get(name, MISSING) if copy[1] is not None else entries[name]
-                    if value is entries[name]:
-                        self.note("item", entries, name, value, f"{where}.{name}")
+                    _, copy, _ = self.containers.get(id(entries), (None, None, ""))
+                    if copy is None or copy.get(name, MISSING) is entries[name]:  # otherwise it was written by the call itself
+                        self.note("item", entries, name, entries[name], f"{where}.{name}")
                     return
         if _has_dict(owner):
             self.note("item", object.__getattribute__(owner, "__dict__"), name, before.get(name, MISSING), f"{where}.{name}")

@@ -6,13 +6,9 @@ import re
 
 import pytorchlike as ours
 from tests.autograd.outcomes import agree, named_programs, outcome
+from tests.autograd.programs import collected
 
-PROGRAMS = []
-
-
-def program(function):
-    PROGRAMS.append(function)
-    return function
+PROGRAMS, program = collected()
 
 
 def leaf(torch, *numbers):

@@ -7,14 +7,9 @@ import weakref
 
 import pytorchlike as ours
 from tests.autograd.outcomes import agree, named_programs
-from tests.autograd.programs import function_of, leaf
+from tests.autograd.programs import collected, function_of, leaf
 
-PROGRAMS = []
-
-
-def program(function):
-    PROGRAMS.append(function)
-    return function
+PROGRAMS, program = collected()
 
 
 # ------------------------------------------------------------------------------------------------ gradients

@@ -7,17 +7,9 @@ import weakref
 
 import pytorchlike as ours
 from tests.autograd.outcomes import agree, named_programs
+from tests.autograd.programs import collected, leaf
 
-PROGRAMS = []
-
-
-def program(function):
-    PROGRAMS.append(function)
-    return function
-
-
-def leaf(torch, *numbers, **options):
-    return torch.tensor(numbers or (1.0, 2.0), requires_grad=True, **options)
+PROGRAMS, program = collected()
 
 
 # ------------------------------------------------------------------------------------------------ order

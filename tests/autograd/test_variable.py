@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from tests.autograd.outcomes import agree, named_programs
+from tests.autograd.programs import collected
 
-PROGRAMS = []
-
-
-def program(function):
-    PROGRAMS.append(function)
-    return function
+PROGRAMS, program = collected()
 
 
 @program

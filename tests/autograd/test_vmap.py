@@ -8,14 +8,10 @@ import pytest
 
 import pytorchlike as ours
 from tests.autograd.outcomes import agree, named_programs
+from tests.autograd.programs import collected
 from tests.func.data import others, rows, vector
 
-PROGRAMS = []
-
-
-def program(function):
-    PROGRAMS.append(function)
-    return function
+PROGRAMS, program = collected()
 
 
 @program

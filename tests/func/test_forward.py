@@ -11,15 +11,11 @@ import pytest
 
 import pytorchlike as ours
 from tests.autograd.outcomes import agree, named_programs
+from tests.autograd.programs import collected
 
 from .data import ROWS, others, rows, vector, wave
 
-PROGRAMS = []
-
-
-def program(function):
-    PROGRAMS.append(function)
-    return function
+PROGRAMS, program = collected()
 
 
 @program

@@ -5,15 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.autograd.outcomes import agree, named_programs
+from tests.autograd.programs import collected
 
 from .data import rows, vector, wave
 
-PROGRAMS = []
-
-
-def program(function):
-    PROGRAMS.append(function)
-    return function
+PROGRAMS, program = collected()
 
 
 @program

@@ -11,15 +11,11 @@ import pytorchlike as ours
 from pytorchlike.graph import counters
 from pytorchlike.interop.jax import pure
 from tests.autograd.outcomes import agree, named_programs
+from tests.autograd.programs import collected
 
 from .data import OTHERS, ROWS, others, rows, vector, wave
 
-PROGRAMS = []
-
-
-def program(function):
-    PROGRAMS.append(function)
-    return function
+PROGRAMS, program = collected()
 
 
 @program

@@ -9,13 +9,9 @@ import pytest
 import pytorchlike as ours
 from pytorchlike.graph import counters, lower
 from tests.autograd.outcomes import agree, assert_close, named_programs
+from tests.autograd.programs import collected
 
-PROGRAMS = []
-
-
-def program(function):
-    PROGRAMS.append(function)
-    return function
+PROGRAMS, program = collected()
 
 
 def leaf(torch, *numbers):

@@ -31,6 +31,18 @@ class LinAlgError(RuntimeError):
 LinAlgError.__module__, LinAlgError.__name__, LinAlgError.__qualname__ = "torch._C", "_LinAlgError", "_LinAlgError"
 
 
+def check_same_dtype(name: str, A, B) -> None:
+    """Whether both sides of an equation have one dtype.
+
+    Raises:
+        RuntimeError: torch's text.
+    """
+    if A.dtype != B.dtype:
+        raise RuntimeError(
+            f"{name}: Expected A and B to have the same dtype, but found A of type {scalar_type(A.dtype)} and B of type {scalar_type(B.dtype)} instead"
+        )
+
+
 def check_matrices(name: str, x, square: bool = False, argument: str = "A") -> None:
     """Whether the input is a batch of matrices.
 
@@ -434,11 +446,7 @@ def solve(A, B, left):
 def _(A, B, left):
     check_matrices("linalg.solve", A, square=True)
     check_inexact("linalg.solve", A)
-    if A.dtype != B.dtype:
-        raise RuntimeError(
-            f"linalg.solve: Expected A and B to have the same dtype, but found A of type {scalar_type(A.dtype)} and B of type "
-            f"{scalar_type(B.dtype)} instead"
-        )
+    check_same_dtype("linalg.solve", A, B)
     vector = _is_vector_side(A.shape, B.shape)
     shape = (*B.shape, 1) if vector else B.shape
     if A.shape[-1] != shape[-2 if left or vector else -1]:

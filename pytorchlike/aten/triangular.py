@@ -7,7 +7,7 @@ from jax import lax
 
 from ..dispatch.bind import column_major
 from ..dispatch.registry import FUNCTION, METHOD, OUT, op
-from .linalg import check_kernel, check_matrices
+from .linalg import check_kernel, check_matrices, check_same_dtype
 from .matmul import adjoint, check_broadcast, multiply
 from .reduce import scalar_type
 
@@ -31,11 +31,7 @@ def solve_triangular(self, B, upper, left, unitriangular):
 def _(self, B, upper, left, unitriangular):
     check_matrices("linalg.solve_triangular", self, square=True)
     check_kernel("triangular_solve_cpu", self)
-    if self.dtype != B.dtype:
-        raise RuntimeError(
-            f"linalg.solve_triangular: Expected A and B to have the same dtype, but found A of type {scalar_type(self.dtype)} and B of type "
-            f"{scalar_type(B.dtype)} instead"
-        )
+    check_same_dtype("linalg.solve_triangular", self, B)
     if self.shape[-1] != B.shape[-2 if left else -1]:
         equation = "AX = B" if left else "XA = B"
         raise RuntimeError(

@@ -27,6 +27,7 @@ from ..core.dtype import dtype
 from ..core.layouts import layout, memory_format
 from ..core.size import Size
 from ..core.typeinfo import finfo, iinfo
+from ..graph import provenance
 from ..nn.modules.module import Module
 from ..tensors.tensor import Tensor
 from .capture import Capture
@@ -387,7 +388,7 @@ def _is_ours(module: str | None) -> bool:
 @functools.cache
 def _kind_of(filename: str) -> str:
     """ours, pure (may be called), impure (a library that is not watched), or user."""
-    if filename.startswith((_PACKAGE, "<pytorchlike", "<frozen")) or filename == "<string>":
+    if filename.startswith((*provenance.OURS, "<frozen")) or filename == "<string>":
         return "ours"
     if filename.startswith(_SITE):
         rest = next(filename[len(site) :] for site in _SITE if filename.startswith(site))

@@ -12,7 +12,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 #: How the names of our source files (and of generated functions) start.
-_OURS = (_PACKAGE, "<pytorchlike")
+OURS = (_PACKAGE, "<pytorchlike")
 
 
 def user_line() -> tuple[str, int] | None:
@@ -20,7 +20,7 @@ def user_line() -> tuple[str, int] | None:
     frame = sys._getframe(1)
     while frame is not None:
         filename = frame.f_code.co_filename
-        if not filename.startswith(_OURS):
+        if not filename.startswith(OURS):
             return filename, frame.f_lineno
         frame = frame.f_back  # type: ignore[assignment]
     return None
@@ -28,7 +28,7 @@ def user_line() -> tuple[str, int] | None:
 
 def user_stack() -> list[str]:
     """The stack's frames outside of this package as text, outermost first."""
-    frames = [frame for frame in traceback.extract_stack(sys._getframe(1)) if not frame.filename.startswith(_OURS)]
+    frames = [frame for frame in traceback.extract_stack(sys._getframe(1)) if not frame.filename.startswith(OURS)]
     return traceback.StackSummary.from_list(frames).format()
 
 

@@ -26,7 +26,7 @@ from .storage import Storage
 from .storages import STORAGE_NAMES, TypedStorage, UntypedStorage, recast
 from .tensor import Tensor, TensorType, make_storage, make_tensor, tensor_method
 
-__all__ = ["attributes_of", "set_attributes"]
+__all__ = ["attributes_of", "set_attributes", "warn_if_has_hooks"]
 
 _MOST_ELEMENTS = 2**63 - 1
 
@@ -62,8 +62,8 @@ def set_attributes(tensor: Any, state: Any) -> None:
         setattr(tensor, name, value)
 
 
-def _parts(tensor: Tensor) -> tuple[Callable, tuple]:
-    """The function that rebuilds the tensor, whatever its class and attributes, and the arguments."""
+def warn_if_has_hooks(tensor: Tensor) -> None:
+    """Warn of the hooks of a tensor, which are not saved with it."""
     for hook in (getattr(tensor, "_backward_hooks", None) or {}).values():
         if not hasattr(hook, "__torch_unserializable__"):
             warnings.warn(
@@ -71,6 +71,11 @@ def _parts(tensor: Tensor) -> tuple[Callable, tuple]:
                 "@torch.utils.hooks.unserializable_hook to suppress this warning",
                 stacklevel=2,
             )
+
+
+def _parts(tensor: Tensor) -> tuple[Callable, tuple]:
+    """The function that rebuilds the tensor, whatever its class and attributes, and the arguments."""
+    warn_if_has_hooks(tensor)
     dtype, requires_grad = tensor.dtype, tensor.requires_grad
     if tensor.is_meta:
         return _rebuild_meta_tensor_no_storage, (dtype, tuple(tensor.shape), tuple(tensor.stride()), requires_grad)

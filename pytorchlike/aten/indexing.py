@@ -19,7 +19,7 @@ from ..tensors import geometry as geometries
 from ..tensors.construct import infer_array
 from ..tensors.geometry import Geometry
 from ..tensors.tensor import PLAIN_TYPES, Tensor, tensor_method
-from .create import _require_fits as require_fits
+from .create import require_fits
 
 __all__: list[str] = []
 

@@ -35,14 +35,14 @@ from ..tensors.generator import Generator, default_generator
 from ..tensors.layout import format_strides, is_contiguous_in
 from ..tensors.mutation import check_writable, write_into
 from ..tensors.tensor import Tensor, make_tensor, relayout
-from .create import _PLACED, Target, _as_size
+from .create import PLACED, Target, as_size
 
 #: Device type -> function that gives the default generators of its devices, by index (the devices' own packages fill it in).
 device_generators: dict[str, Callable[[], Any]] = {}
 
 _GENERATOR = "Generator? generator=None"
-_OPTIONS = f"*, {_GENERATOR}, {_PLACED}, Tensor? out=None"
-_LIKE = f"*, {_GENERATOR}, MemoryFormat? memory_format=None, {_PLACED}"
+OPTIONS = f"*, {_GENERATOR}, {PLACED}, Tensor? out=None"
+_LIKE = f"*, {_GENERATOR}, MemoryFormat? memory_format=None, {PLACED}"
 
 #: ``draw(generator, shape, dtype, one_by_one)``: numbers in row-major order of ``shape``.
 Draw = Callable[..., np.ndarray]
@@ -236,16 +236,16 @@ scaled.grad("mean", "std")(_nothing)
 # --- new tensors -----------------------------------------------------------------------------------------------------------------------
 
 
-@composite(f"rand(int[] size, {_OPTIONS}) -> Tensor", forms=FUNCTION)
+@composite(f"rand(int[] size, {OPTIONS}) -> Tensor", forms=FUNCTION)
 def rand(size, *, generator, **options):
     """Uniform numbers in [0, 1)."""
-    return _create(Target("rand", **options), _as_size(size, "rand"), generator, _uniform)
+    return _create(Target("rand", **options), as_size(size, "rand"), generator, _uniform)
 
 
-@composite(f"randn(int[] size, {_OPTIONS}) -> Tensor", forms=FUNCTION)
+@composite(f"randn(int[] size, {OPTIONS}) -> Tensor", forms=FUNCTION)
 def randn(size, *, generator, **options):
     """Standard normal numbers."""
-    return _create(Target("randn", **options), _as_size(size, "randn"), generator, _normal())
+    return _create(Target("randn", **options), as_size(size, "randn"), generator, _normal())
 
 
 def _integers(low: Any, high: Any) -> Draw:
@@ -253,16 +253,16 @@ def _integers(low: Any, high: Any) -> Draw:
     return lambda generator, shape, dtype, one_by_one: draws.randint(generator, low, high, shape, dtype)
 
 
-@composite(f"randint(int high, int[] size, {_OPTIONS}) -> Tensor", forms=FUNCTION)
+@composite(f"randint(int high, int[] size, {OPTIONS}) -> Tensor", forms=FUNCTION)
 def randint(high, size, *, generator, **options):
     """Integers from 0 to ``high - 1``, int64 unless told otherwise."""
-    return _create(Target("randint", **options, inferred=int64), _as_size(size, "randint"), generator, _integers(0, high))
+    return _create(Target("randint", **options, inferred=int64), as_size(size, "randint"), generator, _integers(0, high))
 
 
-@composite(f"randint.low(int low, int high, int[] size, {_OPTIONS}) -> Tensor", forms=FUNCTION)
+@composite(f"randint.low(int low, int high, int[] size, {OPTIONS}) -> Tensor", forms=FUNCTION)
 def randint_low(low, high, size, *, generator, **options):
     """Integers from ``low`` to ``high - 1``, int64 unless told otherwise."""
-    return _create(Target("randint", **options, inferred=int64), _as_size(size, "randint"), generator, _integers(low, high))
+    return _create(Target("randint", **options, inferred=int64), as_size(size, "randint"), generator, _integers(low, high))
 
 
 def _permutations(generator: Generator, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
@@ -273,12 +273,12 @@ def _permutations(generator: Generator, shape: tuple[int, ...], dtype: Any) -> n
     return np.stack([draws.randperm(generator, n, dtype) for _ in range(math.prod(counts))]).reshape(shape)
 
 
-@composite(f"randperm(int n, {_OPTIONS}) -> Tensor", forms=FUNCTION)
+@composite(f"randperm(int n, {OPTIONS}) -> Tensor", forms=FUNCTION)
 def randperm(n, *, generator, **options):
     """The integers from 0 to ``n - 1`` in random order, int64 unless told otherwise."""
     n = python.index(n)
     return _create(
-        Target("randperm", **options, inferred=int64), _as_size(n, "randperm"), generator,
+        Target("randperm", **options, inferred=int64), as_size(n, "randperm"), generator,
         lambda generator, shape, dtype, one_by_one: _permutations(generator, shape, dtype),
     )  # fmt: skip
 
@@ -341,10 +341,10 @@ def normal_deviations(mean, std, *, generator, out):
     return _into(out, scaled(_sample("normal", std, tuple(std.shape), generator, _normal()), float(mean), std))
 
 
-@composite(f"normal.float_float(float mean, float std, int[] size, {_OPTIONS}) -> Tensor", forms=FUNCTION)
+@composite(f"normal.float_float(float mean, float std, int[] size, {OPTIONS}) -> Tensor", forms=FUNCTION)
 def normal_numbers(mean, std, size, *, generator, **options):
     """Normal numbers of one mean and standard deviation."""
-    return _create(Target("normal", **options), _as_size(size, "normal"), generator, _normal(float(mean), float(std)))
+    return _create(Target("normal", **options), as_size(size, "normal"), generator, _normal(float(mean), float(std)))
 
 
 @composite(f"bernoulli(Tensor self, *, {_GENERATOR}, Tensor? out=None) -> Tensor")

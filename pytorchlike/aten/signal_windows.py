@@ -10,9 +10,9 @@ import numpy as np
 
 from ..core.dtype import float32, float64
 from ..dispatch.registry import FUNCTION, composite, op
-from .create import _PLACED, Target
+from .create import PLACED, Target
 
-_OPTIONS = f"bool sym=True, {_PLACED}"
+OPTIONS = f"bool sym=True, {PLACED}"
 
 
 @op("_signal_window(str shape, int length, float period, float[] numbers, ScalarType dtype) -> Tensor", namespaces=(), forms=FUNCTION, differentiable=False)
@@ -69,37 +69,37 @@ def _cosines(function: str, M: int, a: Any, sym: bool, options: dict[str, Any]) 
     return target.make(signal_window, "general_cosine", M, float(M - 1 if sym else M), tuple(map(float, a)))
 
 
-@_windows(f"general_cosine(int M, *, Any a, {_OPTIONS}) -> Tensor")
+@_windows(f"general_cosine(int M, *, Any a, {OPTIONS}) -> Tensor")
 def general_cosine(M, *, a, sym, **options):
     """The sum of cosines of 0, 1, 2 ... periods with the weights ``a``, of alternating sign."""
     return _cosines("general_cosine", M, a, sym, options)
 
 
-@_windows(f"general_hamming(int M, *, float alpha=0.54, {_OPTIONS}) -> Tensor")
+@_windows(f"general_hamming(int M, *, float alpha=0.54, {OPTIONS}) -> Tensor")
 def general_hamming(M, *, alpha, sym, **options):
     """``alpha - (1 - alpha) cos``."""
     return _cosines("general_cosine", M, [alpha, 1.0 - alpha], sym, options)
 
 
-@_windows(f"hamming(int M, *, {_OPTIONS}) -> Tensor")
+@_windows(f"hamming(int M, *, {OPTIONS}) -> Tensor")
 def hamming(M, *, sym, **options):
     """The Hamming window, ``0.54 - 0.46 cos``."""
     return _cosines("general_cosine", M, [0.54, 0.46], sym, options)
 
 
-@_windows(f"hann(int M, *, {_OPTIONS}) -> Tensor")
+@_windows(f"hann(int M, *, {OPTIONS}) -> Tensor")
 def hann(M, *, sym, **options):
     """The Hann window, ``0.5 - 0.5 cos``."""
     return _cosines("general_cosine", M, [0.5, 0.5], sym, options)
 
 
-@_windows(f"blackman(int M, *, {_OPTIONS}) -> Tensor")
+@_windows(f"blackman(int M, *, {OPTIONS}) -> Tensor")
 def blackman(M, *, sym, **options):
     """The Blackman window of three cosines."""
     return _cosines("blackman", M, [0.42, 0.5, 0.08], sym, options)
 
 
-@_windows(f"nuttall(int M, *, {_OPTIONS}) -> Tensor")
+@_windows(f"nuttall(int M, *, {OPTIONS}) -> Tensor")
 def nuttall(M, *, sym, **options):
     """The Nuttall window of four cosines.
 
@@ -108,20 +108,20 @@ def nuttall(M, *, sym, **options):
     return _cosines("general_cosine", M, [0.3635819, 0.4891775, 0.1365995, 0.0106411], sym, options)
 
 
-@_windows(f"bartlett(int M, *, {_OPTIONS}) -> Tensor")
+@_windows(f"bartlett(int M, *, {OPTIONS}) -> Tensor")
 def bartlett(M, *, sym, **options):
     """The triangular window that starts at 0."""
     target = _target("bartlett", M, options)
     return target.fill((M,), 1) if M <= 1 else target.make(signal_window, "bartlett", M, float(M - 1 if sym else M), ())
 
 
-@_windows(f"cosine(int M, *, {_OPTIONS}) -> Tensor")
+@_windows(f"cosine(int M, *, {OPTIONS}) -> Tensor")
 def cosine(M, *, sym, **options):
     """Half a period of the sine."""
     return _target("cosine", M, options).make(signal_window, "cosine", M, float(max(M, 1) if sym or M <= 1 else M + 1), ())
 
 
-@_windows(f"exponential(int M, *, float? center=None, float tau=1.0, {_OPTIONS}) -> Tensor")
+@_windows(f"exponential(int M, *, float? center=None, float tau=1.0, {OPTIONS}) -> Tensor")
 def exponential(M, *, center, tau, sym, **options):
     """``exp(-abs(n - center) / tau)``; the centre of a symmetric window is its middle."""
     target = _target("exponential", M, options)
@@ -133,7 +133,7 @@ def exponential(M, *, center, tau, sym, **options):
     return target.make(signal_window, "exponential", M, 0.0, (float(tau), float(middle)))
 
 
-@_windows(f"gaussian(int M, *, float std=1.0, {_OPTIONS}) -> Tensor")
+@_windows(f"gaussian(int M, *, float std=1.0, {OPTIONS}) -> Tensor")
 def gaussian(M, *, std, sym, **options):
     """The normal density of standard deviation ``std``, 1 in the middle."""
     target = _target("gaussian", M, options)
@@ -142,7 +142,7 @@ def gaussian(M, *, std, sym, **options):
     return target.make(signal_window, "gaussian", M, float(M - 1 if sym or M <= 1 else M), (float(std),))
 
 
-@_windows(f"kaiser(int M, *, float beta=12.0, {_OPTIONS}) -> Tensor")
+@_windows(f"kaiser(int M, *, float beta=12.0, {OPTIONS}) -> Tensor")
 def kaiser(M, *, beta, sym, **options):
     """The Kaiser window of shape ``beta``."""
     target = _target("kaiser", M, options)

@@ -1,4 +1,4 @@
-"""Calls of the factory functions of aten/create.py (values of ``empty`` and its relatives are not compared)."""
+"""Calls of the factory functions of aten/create.py and aten/ranges.py (values of ``empty`` and its relatives are not compared)."""
 
 from tests.aten.sample import INTS, Sample, T
 

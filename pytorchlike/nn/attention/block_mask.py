@@ -8,7 +8,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...aten.create import arange, zeros
+from ...aten.create import zeros
+from ...aten.ranges import arange
 from ...core import dtype as dtypes
 from ...core.device import accelerator_type
 from ...tensors.tensor import Tensor

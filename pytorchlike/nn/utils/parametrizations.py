@@ -6,11 +6,12 @@ from enum import Enum, auto
 from typing import Any
 
 from ...aten.compare import allclose
-from ...aten.create import eye, zeros_like
+from ...aten.create import zeros_like
 from ...aten.decompose import linalg_qr
 from ...aten.linalg import solve
 from ...aten.matrix_functions import matrix_exp
 from ...aten.random import randn
+from ...aten.ranges import eye
 from ...aten.reflectors import householder_product, reflectors
 from ...aten.shape import cat
 from ...aten.weight_norm import norm_except_dim

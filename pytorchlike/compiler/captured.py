@@ -20,7 +20,7 @@ class _Whole(Inference):
     __slots__ = ("instruction",)
 
     def __init__(self, instruction: Captured, outputs: tuple[Aval, ...]) -> None:
-        super().__init__(outputs, None, ())
+        super().__init__(outputs, None)
         self.instruction = instruction
 
     def evaluate(self, arguments: Sequence[Any]) -> list[Any]:

@@ -218,7 +218,9 @@ class PushForward(Differentiable):
         avals = tuple([t._aval() for t in (*primals, *tangents)])
         uses = self._uses.get(avals)
         if uses is None:
-            jaxpr = self.infer(avals).jaxpr
+            traced = self.infer(avals).traced
+            assert traced is not None
+            jaxpr = traced.jaxpr
             uses = self._uses[avals] = dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars))[1]
         return [p if used else make_tensor(p._value) for p, used in zip(primals, uses)]
 

@@ -6,7 +6,6 @@ It serves debugging, and code inside JAX's transformations, where the arrays are
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import time
 from collections.abc import Iterator
@@ -15,11 +14,10 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..core.device import jax_device
 from ..core.state import thread
-from . import cache, counters, tiers
+from . import counters, pieces
 from .instruction import Instruction, enable_x64
-from .value import Aval, Value, constant
+from .value import Value, constant
 
 __all__ = ["immediate", "immediate_by_default", "run_now"]
 
@@ -67,7 +65,7 @@ def run_now(instruction: Instruction, arguments: tuple[Value, ...], floats: tupl
             results = instruction.call(*arrays, *scalars)[0] if found is None else found(instruction, avals, inference.outputs)(*arrays, *scalars)
             return tuple([constant(r, a) for r, a in zip(results, inference.outputs, strict=True)])
         with jax.ensure_compile_time_eval():  # constants inside a JAX transformation are computed now
-            results, flags = _compiled(instruction, avals)(*arrays, *scalars)
+            results, flags = pieces.compiled(instruction, avals)(*arrays, *scalars)
     if counters.watchers:
         counters.tell([instruction], start, results)
     for flag, check in zip(flags, instruction.data_checks, strict=True):
@@ -83,12 +81,3 @@ def _computed(value: Value) -> Any:
 
     with jax.ensure_compile_time_eval():
         return materialise(value, "immediate")
-
-
-@functools.lru_cache(maxsize=16384)
-def _compiled(instruction: Instruction, avals: tuple[Aval, ...]) -> Any:
-    cache.configure()
-    platform = jax_device(avals[0].device if avals else instruction.target).platform
-    return jax.jit(instruction.call, compiler_options=tiers.options(tiers.first_tier(platform)))
-
-

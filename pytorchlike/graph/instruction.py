@@ -11,9 +11,10 @@ import numpy as np
 from ..core import dtype as dtypes
 from ..core.device import CPU, META, device
 from .data_checks import DataCheck, HostCheck, verdict
+from .interpreter import NotInterpretable, Prepared, prepare
 from .value import Aval, aval_of
 
-__all__ = ["Inference", "Instruction", "enable_x64"]
+__all__ = ["Inference", "Instruction", "Traced", "enable_x64"]
 
 #: int64 and float64 exist as in torch, yet only around our own calls: the user's JAX code keeps its setting.
 enable_x64 = jax.enable_x64
@@ -21,19 +22,49 @@ enable_x64 = jax.enable_x64
 FLOAT_SCALAR = jax.ShapeDtypeStruct((), np.dtype(np.float64))
 INT_SCALAR = jax.ShapeDtypeStruct((), np.dtype(np.int64))
 
+class Traced:
+    """An instruction's function as a jaxpr, for inputs of certain sizes and dtypes.
+
+    Attributes:
+        jaxpr, consts: of the results and the verdicts of the data checks.
+        outputs: shape and dtype of each result.
+    """
+
+    __slots__ = ("jaxpr", "consts", "outputs", "_prepared")
+
+    def __init__(self, closed: Any, outputs: tuple[Any, ...]) -> None:
+        self.jaxpr, self.consts, self.outputs = closed.jaxpr, closed.consts, outputs
+        self._prepared: Any = ()
+
+    @property
+    def prepared(self) -> Prepared | None:
+        """The program as numpy calls; None when only XLA can run it."""
+        if self._prepared == ():
+            try:
+                self._prepared = prepare(self.jaxpr, self.consts)
+            except NotInterpretable:
+                self._prepared = None
+        return self._prepared
+
+
 class Inference:
-    """What shape inference found for one combination of inputs: output avals, and the program as a jaxpr."""
+    """What shape inference found for one combination of inputs: output avals, and the program (None: the maker's `evaluate` does without)."""
 
-    __slots__ = ("outputs", "jaxpr", "consts")
+    __slots__ = ("outputs", "traced")
 
-    def __init__(self, outputs: tuple[Aval, ...], jaxpr: Any, consts: Sequence[Any]) -> None:
+    def __init__(self, outputs: tuple[Aval, ...], traced: Traced | None) -> None:
         self.outputs = outputs
-        self.jaxpr = jaxpr
-        self.consts = consts
+        self.traced = traced
 
     def evaluate(self, arguments: Sequence[Any]) -> list[Any]:
         """Bind the program's equations again: inlined into whatever is being traced, or run at once on arrays."""
-        return jax.core.eval_jaxpr(self.jaxpr, self.consts, *arguments)
+        assert self.traced is not None
+        return jax.core.eval_jaxpr(self.traced.jaxpr, self.traced.consts, *arguments)
+
+    @property
+    def prepared(self) -> Prepared | None:
+        """The program as numpy calls; None when only XLA can run it."""
+        return None if self.traced is None else self.traced.prepared
 
 
 class Instruction:
@@ -47,7 +78,7 @@ class Instruction:
         target: the device of the results when there are no inputs.
     """
 
-    __slots__ = ("name", "function", "float_count", "int_count", "data_checks", "at_once", "target", "_inferred", "_programs")
+    __slots__ = ("name", "function", "float_count", "int_count", "data_checks", "at_once", "target", "_inferred", "_traced")
 
     def __init__(self, name: str, function: Callable, float_count: int = 0, int_count: int = 0,
                  data_checks: Sequence[DataCheck] = (), target: device = CPU) -> None:  # fmt: skip
@@ -59,7 +90,7 @@ class Instruction:
         self.at_once = any(check.at_once for check in data_checks)
         self.target = target
         self._inferred: dict[tuple[Aval, ...], Inference] = {}
-        self._programs: dict[tuple, tuple[Any, Any]] = {}
+        self._traced: dict[tuple, Traced] = {}
 
     # ------------------------------------------------------------------ what makers of instructions override
     def check(self, avals: tuple[Aval, ...]) -> None:
@@ -96,19 +127,18 @@ class Instruction:
 
     def _infer(self, avals: tuple[Aval, ...]) -> Inference:
         key = tuple((a.size, a.dtype) for a in avals)
-        program = self._programs.get(key)
-        if program is None:
+        traced = self._traced.get(key)
+        if traced is None:
             scalars = [FLOAT_SCALAR] * self.float_count + [INT_SCALAR] * self.int_count
             with enable_x64(True):
-                program = jax.make_jaxpr(self.call, return_shape=True)(*[a.shape_dtype for a in avals], *scalars)
-            self._programs[key] = program
-        closed, (outputs, _flags) = program
+                closed, (outputs, _flags) = jax.make_jaxpr(self.call, return_shape=True)(*[a.shape_dtype for a in avals], *scalars)
+            traced = self._traced[key] = Traced(closed, outputs)
         target = self._device(avals)
-        strides = self.strides(avals, [o.shape for o in outputs])
+        strides = self.strides(avals, [o.shape for o in traced.outputs])
         results = tuple(
-            aval_of(o.shape, dtypes.from_numpy(o.dtype), target, stride) for o, stride in zip(outputs, strides, strict=True)
+            aval_of(o.shape, dtypes.from_numpy(o.dtype), target, stride) for o, stride in zip(traced.outputs, strides, strict=True)
         )
-        return Inference(results, closed.jaxpr, closed.consts)
+        return Inference(results, traced)
 
     def _device(self, avals: tuple[Aval, ...]) -> device:
         """The device of the results: the inputs' own.

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..core.device import jax_device
 from ..core.state import ThreadState, on_new_thread, thread
-from . import counters, executors, provenance
+from . import counters, executors, pieces, provenance
 from .data_checks import raise_failed_now
 from .instruction import Instruction
 from .lower import Program, compile_program, donated
@@ -346,7 +346,7 @@ def forget_programs() -> None:
     with _extend_lock:
         _root.next.clear()
         _root.programs.clear()
-    executors._compiled.cache_clear()
+    pieces.compiled.cache_clear()
     jax.clear_caches()
 
 

@@ -1,0 +1,7 @@
+"""Programs run on the host with numpy, one primitive after the other, without a compiler."""
+
+from . import arrangement, contractions, control, elementwise, indexing, pooling, reductions
+from .prepare import Prepared, prepare
+from .table import NotInterpretable
+
+__all__ = ["NotInterpretable", "Prepared", "prepare"]

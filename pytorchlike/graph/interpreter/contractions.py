@@ -1,0 +1,134 @@
+"""Matrix products and convolutions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .table import Equation, Run, dtype_of, primitive, widened
+
+#: A convolution works on as many samples at a time as this many bytes of patches allow.
+_PATCH_BYTES = 32 << 20
+
+
+def _product(a: np.dtype, b: np.dtype, result: np.dtype) -> tuple[np.dtype, Any]:
+    """What a product is computed in, and ``matmul`` for it (integers: numpy has no BLAS for them, float64 is exact up to 2**53 only)."""
+    wide = widened(np.result_type(a, b) if a.kind == result.kind else result)
+    return (result if result.kind in "ui" else wide), np.matmul
+
+
+def _blas_ready(x: Any) -> Any:
+    """The array, copied if its last two dimensions are not laid out as BLAS takes them (numpy would loop over elements)."""
+    if x.ndim >= 2:
+        item = x.itemsize
+        row, column = x.strides[-2:]
+        fits = (column == item and row >= x.shape[-1] * item) or (row == item and column >= x.shape[-2] * item)
+        if not fits and x.size:
+            return np.ascontiguousarray(x)
+    return x
+
+
+@primitive("dot_general")
+def _dot_general(equation: Equation) -> Run:
+    (left_sum, right_sum), (left_batch, right_batch) = equation.params["dimension_numbers"]
+    left, right = (v.aval.shape for v in equation.invars)
+    size, result = equation.outvars[0].aval.shape, dtype_of(equation.outvars[0])
+    left_free = [d for d in range(len(left)) if d not in left_sum and d not in left_batch]
+    right_free = [d for d in range(len(right)) if d not in right_sum and d not in right_batch]
+    left_order, right_order = (*left_batch, *left_free, *left_sum), (*right_batch, *right_sum, *right_free)
+    batch = tuple(left[d] for d in left_batch)
+    rows, inner = math.prod(left[d] for d in left_free), math.prod(left[d] for d in left_sum)
+    columns = math.prod(right[d] for d in right_free)
+    left_size, right_size = (*batch, rows, inner), (*batch, inner, columns)
+    wide, matmul = _product(dtype_of(equation.invars[0]), dtype_of(equation.invars[1]), result)
+
+    def multiply(a: Any, b: Any) -> Any:
+        if a.dtype != wide:
+            a = a.astype(wide)
+        if b.dtype != wide:
+            b = b.astype(wide)
+        a = _blas_ready(np.transpose(a, left_order).reshape(left_size))
+        b = _blas_ready(np.transpose(b, right_order).reshape(right_size))
+        return np.reshape(matmul(a, b), size).astype(result, copy=False)
+
+    return multiply
+
+
+def _dilated(x: Any, axis_steps: tuple[int, ...], padding: Any, fill: Any) -> Any:
+    """Spatial dimensions (from the second on) spread by their steps and padded (a negative padding cuts off)."""
+    spatial = x.shape[2:]
+    spread = [(n - 1) * step + 1 if n else 0 for n, step in zip(spatial, axis_steps)]
+    target = [n + low + high for n, (low, high) in zip(spread, padding)]
+    if list(spatial) == target and all(low == 0 for low, _ in padding):
+        return x
+    result = np.full((*x.shape[:2], *[max(n, 0) for n in target]), fill, x.dtype)
+    into, out_of = [slice(None)] * 2, [slice(None)] * 2
+    for n, step, (low, _), m in zip(spatial, axis_steps, padding, target):
+        first = -(low // step) if low < 0 else 0
+        last = max(min(n, -(-(m - low) // step)), first)
+        start = low + first * step
+        into.append(slice(start, start + (last - first - 1) * step + 1 if last > first else start, step))
+        out_of.append(slice(first, last))
+    result[tuple(into)] = x[tuple(out_of)]
+    return result
+
+
+@primitive("conv_general_dilated")
+def _convolution(equation: Equation) -> Run:
+    """A convolution as a product of patches and weights, some samples at a time."""
+    p = equation.params
+    numbers, strides, padding = p["dimension_numbers"], p["window_strides"], p["padding"]
+    spread, holes = p["lhs_dilation"], p["rhs_dilation"]
+    groups, batch_groups = p["feature_group_count"], p["batch_group_count"]
+    size, result = equation.outvars[0].aval.shape, dtype_of(equation.outvars[0])
+    wide, matmul = _product(dtype_of(equation.invars[0]), dtype_of(equation.invars[1]), result)
+    back = np.argsort(numbers.out_spec)
+
+    def single(x: Any, w: Any) -> Any:
+        """One group: (samples, channels, *spatial) with (features, channels, *window)."""
+        window = w.shape[2:]
+        reach = [(k - 1) * hole + 1 for k, hole in zip(window, holes)]
+        out = [max((n - r) // s + 1, 0) for n, r, s in zip(x.shape[2:], reach, strides)]
+        count, rows, inner = x.shape[0], math.prod(out), x.shape[1] * math.prod(window)
+        weights = w.reshape(w.shape[0], -1).T
+        found = np.empty((count, rows, w.shape[0]), wide)
+        if not found.size or not inner:
+            return np.moveaxis(np.zeros((count, *out, w.shape[0]), wide), -1, 1)
+        steps = x.strides
+        axes = tuple(range(2, 2 + len(window)))
+        shape = (count, *out, x.shape[1], *window)
+        strides_of = (steps[0], *[steps[a] * s for a, s in zip(axes, strides)], steps[1], *[steps[a] * hole for a, hole in zip(axes, holes)])
+        patches = np.lib.stride_tricks.as_strided(x, shape, strides_of, writeable=False)
+        at_once = max(1, _PATCH_BYTES // max(1, rows * inner * wide.itemsize))
+        for k in range(0, count, at_once):
+            matmul(patches[k : k + at_once].reshape(-1, inner), weights, out=found[k : k + at_once].reshape(-1, w.shape[0]))
+        return np.moveaxis(found.reshape(count, *out, w.shape[0]), -1, 1)
+
+    def convolve(x: Any, w: Any) -> Any:
+        x, w = x.astype(wide, copy=False), w.astype(wide, copy=False)
+        x, w = np.transpose(x, numbers.lhs_spec), np.transpose(w, numbers.rhs_spec)
+        x = _dilated(x, spread, padding, wide.type(0))
+        if batch_groups > 1:
+            found = np.concatenate([single(a, b) for a, b in zip(np.split(x, batch_groups, 0), np.split(w, batch_groups, 0))], 1)
+        elif groups > 1 and w.shape[1] == 1 and w.shape[0] == groups:
+            found = _depthwise(x, w, strides, holes)
+        elif groups > 1:
+            found = np.concatenate([single(a, b) for a, b in zip(np.split(x, groups, 1), np.split(w, groups, 0))], 1)
+        else:
+            found = single(x, w)
+        return np.transpose(found, back).reshape(size).astype(result, copy=False)
+
+    return convolve
+
+
+def _depthwise(x: Any, w: Any, strides: Any, holes: Any) -> Any:
+    """One filter a channel: the sum over the window of shifted inputs times a weight."""
+    window = w.shape[2:]
+    out = [(n - (k - 1) * hole - 1) // s + 1 for n, k, hole, s in zip(x.shape[2:], window, holes, strides)]
+    total = np.zeros((*x.shape[:2], *out), x.dtype)
+    for place in np.ndindex(*window):
+        part = tuple(slice(k * hole, k * hole + (n - 1) * s + 1, s) for k, hole, n, s in zip(place, holes, out, strides))
+        total += x[(slice(None), slice(None), *part)] * w[(slice(None), 0, *place)].reshape(-1, *[1] * len(window))
+    return total

@@ -1,0 +1,82 @@
+"""Primitives that run other programs: loops, branches, callbacks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .prepare import Prepared, prepare
+from .table import Equation, NotInterpretable, Run, dtype_of, primitive
+
+
+def _closed(program: Any) -> Prepared:
+    return prepare(program.jaxpr, program.consts)
+
+
+@primitive("scan")
+def _scan(equation: Equation) -> Run:
+    p = equation.params
+    body = _closed(p["jaxpr"])
+    constants, carried = p["num_consts"], p["num_carry"]
+    length, reverse = p["length"], p["reverse"]
+    stacked = [(v.aval.shape, dtype_of(v)) for v in equation.outvars[carried:]]
+
+    def run(*arrays: Any) -> list[Any]:
+        fixed, carry, rows = arrays[:constants], list(arrays[constants : constants + carried]), arrays[constants + carried :]
+        results = [np.empty(size, dtype) for size, dtype in stacked]
+        for k in range(length - 1, -1, -1) if reverse else range(length):
+            found = body.run((*fixed, *carry, *[row[k] for row in rows]))
+            carry = found[:carried]
+            for result, row in zip(results, found[carried:]):
+                result[k] = row
+        return [*carry, *results]
+
+    return run
+
+
+@primitive("while")
+def _while(equation: Equation) -> Run:
+    p = equation.params
+    condition, body = _closed(p["cond_jaxpr"]), _closed(p["body_jaxpr"])
+    for_condition, for_body = p["cond_nconsts"], p["body_nconsts"]
+
+    def run(*arrays: Any) -> list[Any]:
+        first, second = arrays[:for_condition], arrays[for_condition : for_condition + for_body]
+        carry = list(arrays[for_condition + for_body :])
+        while condition.run((*first, *carry))[0]:
+            carry = body.run((*second, *carry))
+        return carry
+
+    return run
+
+
+@primitive("cond")
+def _cond(equation: Equation) -> Run:
+    branches = [_closed(branch) for branch in equation.params["branches"]]
+    last = len(branches) - 1
+    return lambda index, *arrays: branches[min(max(int(index), 0), last)].run(arrays)
+
+
+@primitive("platform_index")
+def _platform_index(equation: Equation) -> Run:
+    for k, names in enumerate(equation.params["platforms"]):
+        if names is None or "cpu" in names:
+            index = dtype_of(equation.outvars[0]).type(k)
+            return lambda: index
+    raise NotInterpretable("a choice without a branch for the CPU")
+
+
+@primitive("pure_callback")
+def _pure_callback(equation: Equation) -> Run:
+    callback, dtypes = equation.params["callback"], [dtype_of(v) for v in equation.outvars]
+    return lambda *arrays: [np.asarray(r, dtype) for r, dtype in zip(callback(*[np.asarray(a) for a in arrays]), dtypes, strict=True)]
+
+
+@primitive("custom_linear_solve")
+def _custom_linear_solve(equation: Equation) -> Run:
+    p = equation.params
+    counts, solve = p["const_lengths"], _closed(p["jaxprs"].solve)
+    skipped = counts.matvec + counts.vecmat
+    end = skipped + counts.solve + counts.transpose_solve
+    return lambda *arrays: solve.run((*arrays[skipped : skipped + counts.solve], *arrays[end:]))

@@ -1,0 +1,115 @@
+"""From a jaxpr to a list of numpy calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from jax.extend.core import Literal
+
+from .table import PRIMITIVES, NotInterpretable, Run
+
+__all__ = ["Prepared", "prepare"]
+
+#: Primitives that only call another program, and the parameter it is in.
+_CALLS = {"jit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr", "remat2": "jaxpr", "core_call": "call_jaxpr"}
+
+#: Primitives that change nothing on the host.
+_IDENTITIES = frozenset(["stop_gradient", "copy", "copy_p", "optimization_barrier", "device_put", "name", "sharding_constraint", "pvary"])
+
+#: Results of equations without inputs from outside are computed once, if they are not larger.
+_LARGEST_CONSTANT = 1 << 16
+
+
+class Prepared:
+    """A program as numpy calls.
+
+    Attributes:
+        calls: (function, places of its arguments, place of its result or tuple of places), in order.
+        blank: what the places hold before a run: constants, and None.
+        inputs: how many places, from the first on, are arguments.
+        outputs: the places of the results.
+    """
+
+    __slots__ = ("calls", "blank", "inputs", "outputs")
+
+    def __init__(self, calls: list[tuple[Run, tuple[int, ...], Any]], blank: list[Any], inputs: int, outputs: list[int]) -> None:
+        self.calls, self.blank, self.inputs, self.outputs = calls, blank, inputs, outputs
+
+    def run(self, arrays: Sequence[Any]) -> list[Any]:
+        """The results for some arguments (numpy arrays or scalars of the program's dtypes)."""
+        places = self.blank.copy()
+        places[: self.inputs] = arrays
+        for function, arguments, result in self.calls:
+            if type(result) is int:
+                places[result] = function(*[places[k] for k in arguments])
+            else:
+                for place, each in zip(result, function(*[places[k] for k in arguments])):
+                    places[place] = each
+        return [places[k] for k in self.outputs]
+
+
+class _Builder:
+    def __init__(self) -> None:
+        self.calls: list[tuple[Run, tuple[int, ...], Any]] = []
+        self.blank: list[Any] = []
+        self.known: set[int] = set()
+
+    def place(self, content: Any = None) -> int:
+        """A new place; with a content, for a constant."""
+        if content is not None:
+            self.known.add(len(self.blank))
+        self.blank.append(content)
+        return len(self.blank) - 1
+
+    def program(self, jaxpr: Any, consts: Sequence[Any], arguments: Sequence[int]) -> list[int]:
+        """Add the equations of a program; returns the places of its results."""
+        at: dict[Any, int] = dict(zip(jaxpr.invars, arguments, strict=True))
+        for variable, content in zip(jaxpr.constvars, consts, strict=True):
+            at[variable] = self.place(np.asarray(content))
+
+        def place_of(atom: Any) -> int:
+            if isinstance(atom, Literal):
+                return self.place(np.asarray(atom.val, atom.aval.dtype))
+            return at[atom]
+
+        for equation in jaxpr.eqns:
+            name = equation.primitive.name
+            inputs = [place_of(v) for v in equation.invars]
+            if name in _CALLS:
+                inner = equation.params[_CALLS[name]]
+                constants = getattr(inner, "consts", ())
+                results = self.program(getattr(inner, "jaxpr", inner), constants, inputs)
+            elif name in _IDENTITIES or (name == "convert_element_type" and equation.invars[0].aval.dtype == equation.params["new_dtype"]):
+                results = inputs
+            else:
+                results = self.equation(equation, name, inputs)
+            at.update(zip(equation.outvars, results, strict=True))
+        return [place_of(v) for v in jaxpr.outvars]
+
+    def equation(self, equation: Any, name: str, inputs: list[int]) -> list[int]:
+        """Add one equation, or compute it at once if it depends on constants only."""
+        maker = PRIMITIVES.get(name)
+        if maker is None:
+            raise NotInterpretable(name)
+        run = maker(equation)
+        several = equation.primitive.multiple_results
+        if self.known.issuperset(inputs) and name != "pure_callback" and sum(v.aval.size for v in equation.outvars) <= _LARGEST_CONSTANT:
+            found = run(*[self.blank[k] for k in inputs])
+            return [self.place(np.asarray(each)) for each in (found if several else (found,))]
+        results = [self.place() for _ in equation.outvars]
+        self.calls.append((run, tuple(inputs), tuple(results) if several else results[0]))
+        return results
+
+
+def prepare(jaxpr: Any, consts: Sequence[Any]) -> Prepared:
+    """Prepare a jaxpr for numpy.
+
+    Raises:
+        NotInterpretable: it has a primitive that only XLA can run.
+    """
+    builder = _Builder()
+    arguments = [builder.place() for _ in jaxpr.invars]
+    outputs = builder.program(jaxpr, consts, arguments)
+    return Prepared(builder.calls, builder.blank, len(arguments), outputs)

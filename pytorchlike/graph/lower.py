@@ -13,11 +13,12 @@ import jax
 import numpy as np
 from jax import lax
 
-from ..core.device import jax_device
+from ..core.device import CPU, device, jax_device
 from . import cache, counters, tiers
 from .data_checks import DataCheck
+from .host import HostProgram
 from .trie import State
-from .value import Value
+from .value import Aval, Value
 
 __all__ = ["Program", "avals_of", "compile_program", "donated", "needed_steps", "run_steps"]
 
@@ -78,9 +79,12 @@ class Program:
 class Part:
     """The part of a program that runs on one device."""
 
-    __slots__ = ("live", "inputs", "donated", "steps", "float_count", "int_count", "floats", "ints", "target", "function", "tier", "runs")
+    __slots__ = (
+        "live", "inputs", "donated", "steps", "avals", "float_count", "int_count", "floats", "ints", "target", "function", "host", "tier", "runs"
+    )  # fmt: skip
 
-    def __init__(self, live: tuple[int, ...], inputs: tuple[int, ...], donated: tuple[int, ...], steps: list[State], target: jax.Device) -> None:
+    def __init__(self, live: tuple[int, ...], inputs: tuple[int, ...], donated: tuple[int, ...], steps: list[State], avals: dict[int, Aval],
+                 target: device) -> None:  # fmt: skip
         self.live = live
         self.inputs = inputs
         self.steps = steps
@@ -90,22 +94,33 @@ class Part:
         self.floats: tuple[list[float], Any] = ([], None)
         self.ints: tuple[list[int], Any] = ([], None)
         self.donated = donated
-        self.target = target
+        self.avals = avals
+        self.target = jax_device(target)
         self.runs = 0
-        self._compile(tiers.first_tier(target.platform))
+        self.host: HostProgram | None = None
+        self.tier = tiers.first_tier(self.target.platform, target == CPU and all(s.inference is not None and s.inference.traced is not None for s in steps))
+        if self.tier is not tiers.INTERPRETED:
+            self._compile(self.tier)
 
     def _compile(self, tier: str) -> None:
         """Have the next run compile for a tier."""
         self.tier = tier
+        self.host = None
         donated = tuple(i + 2 for i, slot in enumerate(self.inputs) if slot in self.donated)
         self.function = jax.jit(self._trace, donate_argnums=donated, compiler_options=tiers.options(tier))
 
     def run(self, values: list[Value], floats: list[float], ints: list[int], protected: frozenset[int]) -> tuple[list[Any], Any]:
         """Run on the device's inputs."""
-        if self.tier is tiers.QUICK and tiers.promotes(self.runs):
-            self._compile(tiers.FULL)
+        if self.tier is not tiers.FULL:
+            better = tiers.next_tier(self.tier, self.runs)
+            if better is not self.tier:
+                self._compile(better)
         self.runs += 1
         arrays = [values[slot].array for slot in self.inputs]
+        if self.tier is tiers.INTERPRETED:
+            if self.host is None:
+                self.host = HostProgram(self.steps, self.inputs, self.live, self.avals)
+            return self.host.run(arrays, floats, ints)
         for k, array in enumerate(arrays):
             if type(array) is np.ndarray:
                 value = values[self.inputs[k]]
@@ -196,7 +211,8 @@ def compile_program(position: State, live: tuple[int, ...], donatable: tuple[int
     """The program for the trace that ends at this position and for these live slots (XLA compiles it when it first runs)."""
     cache.configure()
     inputs, steps = needed_steps(position, live, meta=False)
-    device_of = {slot: aval.device for slot, aval in avals_of(position).items()}
+    avals = avals_of(position)
+    device_of = {slot: aval.device for slot, aval in avals.items()}
     given = donated(position, live, donatable)
     parts = []
     for target in dict.fromkeys(device_of[s] for s in (*live, *[step.slot for step in steps])):
@@ -206,7 +222,8 @@ def compile_program(position: State, live: tuple[int, ...], donatable: tuple[int
                 tuple(s for s in inputs if device_of[s] == target),
                 given,
                 [step for step in steps if device_of[step.slot] == target],
-                jax_device(target),
+                avals,
+                target,
             )
         )
     data_checks = [

@@ -12,25 +12,33 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["FULL", "QUICK", "QUICK_RUNS", "first_tier", "options", "promotes"]
+__all__ = ["FULL", "INTERPRETED", "QUICK", "QUICK_RUNS", "first_tier", "next_tier", "options"]
 
-QUICK, FULL = "quick", "full"
+INTERPRETED, QUICK, FULL = "interpreted", "quick", "full"
 
-#: A program is compiled fully at its run after this many.
+#: A program is compiled fully at its run after this many ...
 QUICK_RUNS = 2
+#: ... and an interpreted one after this many.
+INTERPRETED_RUNS = 8
 
 _QUICK_OPTIONS = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 _FORCED = os.environ.get("PYTORCHLIKE_TIERS", "")
 
 
-def first_tier(platform: str) -> str:
+def first_tier(platform: str, interpretable: bool) -> str:
     """The tier a new program starts in; accelerators have only the full one."""
-    return QUICK if platform == "cpu" and _FORCED != FULL else FULL
+    if platform != "cpu" or _FORCED == FULL:
+        return FULL
+    return INTERPRETED if interpretable and _FORCED != QUICK else QUICK
 
 
-def promotes(runs: int) -> bool:
-    """Whether a quick program is compiled fully before its next run."""
-    return runs >= QUICK_RUNS and _FORCED != QUICK
+def next_tier(tier: str, runs: int) -> str:
+    """The tier in which a program runs that was in another one for some runs."""
+    if tier is INTERPRETED and runs >= INTERPRETED_RUNS and _FORCED != INTERPRETED:
+        return FULL
+    if tier is QUICK and runs >= QUICK_RUNS and _FORCED != QUICK:
+        return FULL
+    return tier
 
 
 def options(tier: str) -> dict | None:

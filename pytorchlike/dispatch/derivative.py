@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..core import state as core_state
+from ..graph.generic import Bound
 from ..graph.instruction import Instruction
 from ..graph.value import Aval
 from ..tensors.tape import Backward
@@ -93,28 +94,40 @@ def vjp_backward(instruction: Instruction, needed: tuple[bool, ...], inputs: tup
     count = len(inputs)
 
     def build(present: tuple[bool, ...]) -> Instruction:
-        def pull_back(*arguments: Any) -> tuple[Any, ...]:
-            arrays, rest = list(arguments[:count]), arguments[count:]
-            grads, scalars = rest[: sum(present)], rest[sum(present) :]
-            positions = [k for k, need in enumerate(needed) if need]
+        def make(avals: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
+            return _pull_back(instruction, needed, present, avals[:count], avals[count:])
 
-            def forward(*differentiated: Any) -> tuple[Any, ...]:
-                full = list(arrays)
-                for position, array in zip(positions, differentiated, strict=True):
-                    full[position] = array
-                results = instruction.function(*full, *scalars)
-                return tuple(results) if isinstance(results, (tuple, list)) else (results,)
-
-            _, pull = jax.vjp(forward, *[arrays[p] for p in positions])
-            cotangents = tuple(
-                np.zeros(aval.size, jax.dtypes.float0) if g is None else jnp.conj(g)
-                for g, aval in zip(spread(grads, present, outputs), outputs, strict=True)
-            )
-            return tuple(fit_gradient(jnp.conj(g), inputs[p]) for g, p in zip(pull(cotangents), positions, strict=True))
-
-        return Differentiable(f"{instruction.name}_backward", pull_back, instruction.float_count, instruction.int_count)
+        bound = Bound((vjp_backward, instruction, needed, present), (*inputs, *outputs), make)
+        return Differentiable(f"{instruction.name}_backward", make(bound.avals), instruction.float_count, instruction.int_count, bound=bound)
 
     return Backward(name or _in_capitals(instruction.name), range(count), (), needed, inputs, outputs, build)
+
+
+def _pull_back(instruction: Instruction, needed: tuple[bool, ...], present: tuple[bool, ...], inputs: Sequence[Aval],
+               outputs: Sequence[Aval]) -> Callable[..., tuple[Any, ...]]:  # fmt: skip
+    """The function of `vjp_backward`, for avals of the inputs and outputs."""
+    count = len(inputs)
+
+    def pull_back(*arguments: Any) -> tuple[Any, ...]:
+        arrays, rest = list(arguments[:count]), arguments[count:]
+        grads, scalars = rest[: sum(present)], rest[sum(present) :]
+        positions = [k for k, need in enumerate(needed) if need]
+
+        def forward(*differentiated: Any) -> tuple[Any, ...]:
+            full = list(arrays)
+            for position, array in zip(positions, differentiated, strict=True):
+                full[position] = array
+            results = instruction.function(*full, *scalars)
+            return tuple(results) if isinstance(results, (tuple, list)) else (results,)
+
+        _, pull = jax.vjp(forward, *[arrays[p] for p in positions])
+        cotangents = tuple(
+            np.zeros(aval.size, jax.dtypes.float0) if g is None else jnp.conj(g)
+            for g, aval in zip(spread(grads, present, outputs), outputs, strict=True)
+        )
+        return tuple(fit_gradient(jnp.conj(g), inputs[p]) for g, p in zip(pull(cotangents), positions, strict=True))
+
+    return pull_back
 
 
 def rule_backward(operator: Any, instruction: Any, needed: tuple[bool, ...], inputs: tuple[Aval, ...], outputs: tuple[Aval, ...]) -> Backward:
@@ -141,27 +154,31 @@ def rule_backward(operator: Any, instruction: Any, needed: tuple[bool, ...], inp
     compute = instruction.compute_dtype(inputs)
 
     def build(present: tuple[bool, ...]) -> Instruction:
-        def rules(*arguments: Any) -> tuple[Any, ...]:
-            arguments_left = iter(arguments)
-            arrays: list[Any] = [None] * len(inputs)
-            for k in saved_inputs:
-                arrays[k] = next(arguments_left)
-            results = {k: next(arguments_left) for k in saved_outputs}
-            grads = spread([next(arguments_left) for there in present if there], present, outputs)
-            known = layout.named(instruction.cast(arrays, compute), list(arguments_left), compute)
-            known |= {f"result{k}": array for k, array in results.items()} | ({"result": results[0]} if 0 in results else {})
-            known |= {f"{name}_meta": meta for name, meta in layout.named_avals([a.shape_dtype for a in inputs]).items()}
-            known["g"] = grads[0] if len(outputs) == 1 else tuple(grads)
-            gradients: list[Any] = []
-            for name in wanted:
-                found = operator.rules[name](**{p: known[p] for p in parameters[name]})
-                positions = [k for k, owner in enumerate(layout.argument_of) if owner == name]
-                for position, gradient in zip(positions, found if layout.is_list(name) else [found], strict=True):
-                    if needed[position]:
-                        gradients.append((position, fit_gradient(gradient, inputs[position])))
-            return tuple(gradient for _, gradient in sorted(gradients, key=lambda pair: pair[0]))
+        def make(avals: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
+            return functools.partial(run, present, avals[: len(inputs)], avals[len(inputs) :])
 
-        return Differentiable(f"{operator.name}_backward", rules, instruction.float_count, instruction.int_count)
+        bound = Bound((rule_backward, instruction, needed, present), (*inputs, *outputs), make)
+        return Differentiable(f"{operator.name}_backward", make(bound.avals), instruction.float_count, instruction.int_count, bound=bound)
+
+    def run(present: tuple[bool, ...], inputs: Sequence[Aval], outputs: Sequence[Aval], *arguments: Any) -> tuple[Any, ...]:
+        arguments_left = iter(arguments)
+        arrays: list[Any] = [None] * len(inputs)
+        for k in saved_inputs:
+            arrays[k] = next(arguments_left)
+        results = {k: next(arguments_left) for k in saved_outputs}
+        grads = spread([next(arguments_left) for there in present if there], present, outputs)
+        known = layout.named(instruction.cast(arrays, compute), list(arguments_left), compute)
+        known |= {f"result{k}": array for k, array in results.items()} | ({"result": results[0]} if 0 in results else {})
+        known |= {f"{name}_meta": meta for name, meta in layout.named_avals([a.shape_dtype for a in inputs]).items()}
+        known["g"] = grads[0] if len(outputs) == 1 else tuple(grads)
+        gradients: list[Any] = []
+        for name in wanted:
+            found = operator.rules[name](**{p: known[p] for p in parameters[name]})
+            positions = [k for k, owner in enumerate(layout.argument_of) if owner == name]
+            for position, gradient in zip(positions, found if layout.is_list(name) else [found], strict=True):
+                if needed[position]:
+                    gradients.append((position, fit_gradient(gradient, inputs[position])))
+        return tuple(gradient for _, gradient in sorted(gradients, key=lambda pair: pair[0]))
 
     made = Backward(backward_name(operator, inputs), saved_inputs, saved_outputs, needed, inputs, outputs, build)
     made.described, made.pattern = (instruction, frozenset(asked)), _edge_pattern(operator, layout, inputs)

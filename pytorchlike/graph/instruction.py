@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +12,8 @@ import numpy as np
 from ..core import dtype as dtypes
 from ..core.device import CPU, META, device
 from .data_checks import DataCheck, HostCheck, verdict
-from .interpreter import NotInterpretable, Prepared, prepare
+from .generic import Bound, family_of
+from .interpreter import NotInterpretable, Prepared, Sizes, prepare
 from .value import Aval, aval_of
 
 __all__ = ["Inference", "Instruction", "Traced", "enable_x64"]
@@ -23,25 +25,47 @@ FLOAT_SCALAR = jax.ShapeDtypeStruct((), np.dtype(np.float64))
 INT_SCALAR = jax.ShapeDtypeStruct((), np.dtype(np.int64))
 
 class Traced:
-    """An instruction's function as a jaxpr, for inputs of certain sizes and dtypes.
+    """An instruction's function as a program, for inputs of certain sizes and dtypes.
 
-    Attributes:
-        jaxpr, consts: of the results and the verdicts of the data checks.
+    Args:
         outputs: shape and dtype of each result.
+        make: traces it; called when the jaxpr is asked for.
+        sizes: a program for all sizes and the numbers for this one, where there is one.
+        prepared: the program as numpy calls, where they are known without a jaxpr.
     """
 
-    __slots__ = ("jaxpr", "consts", "outputs", "_prepared")
+    __slots__ = ("outputs", "sizes", "_make", "_closed", "_prepared")
 
-    def __init__(self, closed: Any, outputs: tuple[Any, ...]) -> None:
-        self.jaxpr, self.consts, self.outputs = closed.jaxpr, closed.consts, outputs
-        self._prepared: Any = ()
+    def __init__(self, outputs: Sequence[Any], make: Callable[[], Any], sizes: Sizes | None = None, prepared: Prepared | None = None) -> None:
+        self.outputs, self.sizes = outputs, sizes
+        self._make = make
+        self._closed: Any = None
+        self._prepared: Any = prepared or ()
+
+    @property
+    def jaxpr(self) -> Any:
+        """The jaxpr of the results and of the verdicts of the data checks."""
+        return self._traced().jaxpr
+
+    @property
+    def consts(self) -> Sequence[Any]:
+        """The constants of the jaxpr."""
+        return self._traced().consts
+
+    def _traced(self) -> Any:
+        if self._closed is None:
+            self._closed = self._make()
+        return self._closed
 
     @property
     def prepared(self) -> Prepared | None:
         """The program as numpy calls; None when only XLA can run it."""
         if self._prepared == ():
             try:
-                self._prepared = prepare(self.jaxpr, self.consts)
+                if self.sizes is None:
+                    self._prepared = prepare(self.jaxpr, self.consts)
+                else:
+                    self._prepared = prepare(self.sizes.program.jaxpr, self.sizes.program.consts, self.sizes)
             except NotInterpretable:
                 self._prepared = None
         return self._prepared
@@ -76,12 +100,13 @@ class Instruction:
         float_count, int_count: how many scalars it takes from the trace.
         data_checks: errors that depend on data; ``at_once`` when one of them is.
         target: the device of the results when there are no inputs.
+        bound: the avals that the function was made for, if it was.
     """
 
-    __slots__ = ("name", "function", "float_count", "int_count", "data_checks", "at_once", "target", "_inferred", "_traced")
+    __slots__ = ("name", "function", "float_count", "int_count", "data_checks", "at_once", "target", "bound", "_inferred", "_traced")
 
     def __init__(self, name: str, function: Callable, float_count: int = 0, int_count: int = 0,
-                 data_checks: Sequence[DataCheck] = (), target: device = CPU) -> None:  # fmt: skip
+                 data_checks: Sequence[DataCheck] = (), target: device = CPU, bound: Bound | None = None) -> None:  # fmt: skip
         self.name = name
         self.function = function
         self.float_count = float_count
@@ -89,6 +114,7 @@ class Instruction:
         self.data_checks = tuple(data_checks)
         self.at_once = any(check.at_once for check in data_checks)
         self.target = target
+        self.bound = bound
         self._inferred: dict[tuple[Aval, ...], Inference] = {}
         self._traced: dict[tuple, Traced] = {}
 
@@ -129,16 +155,37 @@ class Instruction:
         key = tuple((a.size, a.dtype) for a in avals)
         traced = self._traced.get(key)
         if traced is None:
-            scalars = [FLOAT_SCALAR] * self.float_count + [INT_SCALAR] * self.int_count
-            with enable_x64(True):
-                closed, (outputs, _flags) = jax.make_jaxpr(self.call, return_shape=True)(*[a.shape_dtype for a in avals], *scalars)
-            traced = self._traced[key] = Traced(closed, outputs)
+            traced = self._traced[key] = self._trace(avals)
         target = self._device(avals)
         strides = self.strides(avals, [o.shape for o in traced.outputs])
         results = tuple(
             aval_of(o.shape, dtypes.from_numpy(o.dtype), target, stride) for o, stride in zip(traced.outputs, strides, strict=True)
         )
         return Inference(results, traced)
+
+    def _trace(self, avals: tuple[Aval, ...]) -> Traced:
+        """The program for these inputs: one for all sizes, if this instruction has been seen with several."""
+        bound = self.bound
+        if avals or bound is not None:
+            count = 0 if bound is None else len(bound.avals)
+
+            def trace_symbolic(symbolic: list[Any]) -> tuple[Any, Any]:
+                function = self.function if bound is None else bound.make(symbolic[:count])
+                return self._jaxpr(functools.partial(self.call, function=function), symbolic[count:])
+
+            found = family_of(self, avals).find(avals if bound is None else (*bound.avals, *avals), trace_symbolic)
+            if found is not None:
+                sizes, outputs = found
+                return Traced(outputs, lambda: self._jaxpr(self.call, avals)[0], sizes)
+        closed, outputs = self._jaxpr(self.call, avals)
+        return Traced(outputs, lambda: closed)
+
+    def _jaxpr(self, call: Callable, avals: Sequence[Any]) -> tuple[Any, Any]:
+        """A function of arrays and this instruction's numbers as a closed jaxpr, and its results' shapes and dtypes."""
+        scalars = [FLOAT_SCALAR] * self.float_count + [INT_SCALAR] * self.int_count
+        with enable_x64(True):
+            closed, (outputs, _verdicts) = jax.make_jaxpr(call, return_shape=True)(*[a.shape_dtype for a in avals], *scalars)
+        return closed, outputs
 
     def _device(self, avals: tuple[Aval, ...]) -> device:
         """The device of the results: the inputs' own.
@@ -159,9 +206,9 @@ class Instruction:
                 )
         return found
 
-    def call(self, *arrays: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """Run the function and its data checks: (results, verdicts)."""
-        results = self.function(*arrays)
+    def call(self, *arrays: Any, function: Callable | None = None) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Run the function (or another one in its place) and the data checks: (results, verdicts)."""
+        results = (function or self.function)(*arrays)
         results = tuple(results) if isinstance(results, (tuple, list)) else (results,)
         return results, tuple(verdict(check, check.predicate(*arrays)) for check in self.data_checks)
 

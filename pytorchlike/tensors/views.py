@@ -6,13 +6,15 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from ..core.state import thread
-from ..graph.instruction import Instruction
+from ..graph.instruction import Instruction, Traced
+from ..graph.interpreter import Prepared
 from ..graph.recorder import record
 from ..graph.value import Aval, Value, aval_of
-from . import lens, windows
+from . import lens, strided, windows
 from .geometry import Geometry, geometry
 from .tape import Backward
 
@@ -44,6 +46,25 @@ class Window(Instruction):
     def strides(self, avals: tuple[Aval, ...], shapes: list[tuple[int, ...]]) -> list[tuple[int, ...] | None]:
         whole = self.base.stride if self.inside is None else None
         return [self.at.stride if self.kind == "read" else None if self.kind == "adjoint" else whole]
+
+    def on_host(self) -> Callable[..., Any] | None:
+        """The function in numpy, of arrays (and the start); None where elements are seen as others or the base tensor is itself a window."""
+        if self.inside is not None or self.base.elements is not None or self.at.elements is not None:
+            return None
+        run, base, at = _ON_HOST[self.kind], self.base, self.at
+        if self.int_count:
+            return lambda *a: run(base, at, int(a[-1]), *a[:-1])
+        return functools.partial(run, base, at, at.offset)
+
+    def _trace(self, avals: tuple[Aval, ...]) -> Traced:
+        """Known without tracing, where numpy's function is."""
+        function = self.on_host()
+        if function is None:
+            return super()._trace(avals)
+        size = self.at.size if self.kind == "read" else self.base.size
+        outputs = (jax.ShapeDtypeStruct(tuple(size), avals[0].dtype.numpy),)
+        prepared = Prepared.of(function, len(avals) + self.int_count)
+        return Traced(outputs, lambda: self._jaxpr(self.call, avals)[0], prepared=prepared)
 
     def derivative(self, needed: tuple[bool, ...], inputs: tuple[Aval, ...], outputs: tuple[Aval, ...]) -> Backward:
         """Windows are linear: read and adjoint are each other's transpose, a write is an erased base plus an adjoint."""
@@ -116,6 +137,7 @@ class _Both(Instruction):
 
 
 _KINDS: dict[str, Callable[..., Any]] = {"read": Window.read, "adjoint": Window.adjoint, "write": Window.write, "erase": Window.erase}
+_ON_HOST: dict[str, Callable[..., Any]] = {"read": strided.read, "adjoint": strided.adjoint, "write": strided.write, "erase": strided.erase}
 _NAMES = {"read": "AsStridedBackward0", "adjoint": "AsStridedBackwardBackward0", "write": "torch::autograd::CopySlices", "erase": "CopySlicesBackward0"}
 
 

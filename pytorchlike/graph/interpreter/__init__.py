@@ -2,6 +2,7 @@
 
 from . import arrangement, contractions, control, elementwise, indexing, pooling, reductions
 from .prepare import Prepared, prepare
+from .sizes import Sizes, SymbolicProgram
 from .table import NotInterpretable
 
-__all__ = ["NotInterpretable", "Prepared", "prepare"]
+__all__ = ["NotInterpretable", "Prepared", "Sizes", "SymbolicProgram", "prepare"]

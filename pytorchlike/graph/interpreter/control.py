@@ -10,14 +10,14 @@ from .prepare import Prepared, prepare
 from .table import Equation, NotInterpretable, Run, dtype_of, primitive
 
 
-def _closed(program: Any) -> Prepared:
-    return prepare(program.jaxpr, program.consts)
+def _closed(program: Any, equation: Equation) -> Prepared:
+    return prepare(program.jaxpr, program.consts, equation.sizes)
 
 
 @primitive("scan")
 def _scan(equation: Equation) -> Run:
     p = equation.params
-    body = _closed(p["jaxpr"])
+    body = _closed(p["jaxpr"], equation)
     constants, carried = p["num_consts"], p["num_carry"]
     length, reverse = p["length"], p["reverse"]
     stacked = [(v.aval.shape, dtype_of(v)) for v in equation.outvars[carried:]]
@@ -38,7 +38,7 @@ def _scan(equation: Equation) -> Run:
 @primitive("while")
 def _while(equation: Equation) -> Run:
     p = equation.params
-    condition, body = _closed(p["cond_jaxpr"]), _closed(p["body_jaxpr"])
+    condition, body = _closed(p["cond_jaxpr"], equation), _closed(p["body_jaxpr"], equation)
     for_condition, for_body = p["cond_nconsts"], p["body_nconsts"]
 
     def run(*arrays: Any) -> list[Any]:
@@ -53,7 +53,7 @@ def _while(equation: Equation) -> Run:
 
 @primitive("cond")
 def _cond(equation: Equation) -> Run:
-    branches = [_closed(branch) for branch in equation.params["branches"]]
+    branches = [_closed(branch, equation) for branch in equation.params["branches"]]
     last = len(branches) - 1
     return lambda index, *arrays: branches[min(max(int(index), 0), last)].run(arrays)
 
@@ -67,6 +67,12 @@ def _platform_index(equation: Equation) -> Run:
     raise NotInterpretable("a choice without a branch for the CPU")
 
 
+@primitive("dim_as_value")
+def _dim_as_value(equation: Equation) -> Run:
+    number = dtype_of(equation.outvars[0]).type(equation.params["dim"])
+    return lambda: number
+
+
 @primitive("pure_callback")
 def _pure_callback(equation: Equation) -> Run:
     callback, dtypes = equation.params["callback"], [dtype_of(v) for v in equation.outvars]
@@ -76,7 +82,7 @@ def _pure_callback(equation: Equation) -> Run:
 @primitive("custom_linear_solve")
 def _custom_linear_solve(equation: Equation) -> Run:
     p = equation.params
-    counts, solve = p["const_lengths"], _closed(p["jaxprs"].solve)
+    counts, solve = p["const_lengths"], _closed(p["jaxprs"].solve, equation)
     skipped = counts.matvec + counts.vecmat
     end = skipped + counts.solve + counts.transpose_solve
     return lambda *arrays: solve.run((*arrays[skipped : skipped + counts.solve], *arrays[end:]))

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from jax.extend.core import Literal
 
+from .sizes import Sizes
 from .table import PRIMITIVES, NotInterpretable, Run
 
-__all__ = ["Prepared", "prepare"]
+__all__ = ["Equation", "Prepared", "prepare"]
 
 #: Primitives that only call another program, and the parameter it is in.
 _CALLS = {"jit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr", "remat2": "jaxpr", "core_call": "call_jaxpr"}
@@ -37,6 +38,11 @@ class Prepared:
     def __init__(self, calls: list[tuple[Run, tuple[int, ...], Any]], blank: list[Any], inputs: int, outputs: list[int]) -> None:
         self.calls, self.blank, self.inputs, self.outputs = calls, blank, inputs, outputs
 
+    @classmethod
+    def of(cls, function: Run, inputs: int) -> Prepared:
+        """A single function of some arrays."""
+        return cls([(function, tuple(range(inputs)), inputs)], [None] * (inputs + 1), inputs, [inputs])
+
     def run(self, arrays: Sequence[Any]) -> list[Any]:
         """The results for some arguments (numpy arrays or scalars of the program's dtypes)."""
         places = self.blank.copy()
@@ -50,8 +56,22 @@ class Prepared:
         return [places[k] for k in self.outputs]
 
 
+class Equation:
+    """An equation of a jaxpr, its symbolic sizes replaced by numbers.
+
+    Attributes:
+        sizes: what they were replaced by; None when there are none.
+    """
+
+    __slots__ = ("primitive", "params", "invars", "outvars", "sizes")
+
+    def __init__(self, primitive: Any, params: dict[str, Any], invars: Sequence[Any], outvars: Sequence[Any], sizes: Sizes | None) -> None:
+        self.primitive, self.params, self.invars, self.outvars, self.sizes = primitive, params, invars, outvars, sizes
+
+
 class _Builder:
-    def __init__(self) -> None:
+    def __init__(self, sizes: Sizes | None) -> None:
+        self.sizes = sizes
         self.calls: list[tuple[Run, tuple[int, ...], Any]] = []
         self.blank: list[Any] = []
         self.known: set[int] = set()
@@ -90,26 +110,43 @@ class _Builder:
 
     def equation(self, equation: Any, name: str, inputs: list[int]) -> list[int]:
         """Add one equation, or compute it at once if it depends on constants only."""
-        maker = PRIMITIVES.get(name)
-        if maker is None:
-            raise NotInterpretable(name)
-        run = maker(equation)
         several = equation.primitive.multiple_results
-        if self.known.issuperset(inputs) and name != "pure_callback" and sum(v.aval.size for v in equation.outvars) <= _LARGEST_CONSTANT:
+        run = self.function(equation, name)
+        size = sum(v.aval.size for v in equation.outvars) if self.sizes is None else 0
+        if self.sizes is None and self.known.issuperset(inputs) and name != "pure_callback" and size <= _LARGEST_CONSTANT:
             found = run(*[self.blank[k] for k in inputs])
             return [self.place(np.asarray(each)) for each in (found if several else (found,))]
         results = [self.place() for _ in equation.outvars]
         self.calls.append((run, tuple(inputs), tuple(results) if several else results[0]))
         return results
 
+    def function(self, equation: Any, name: str) -> Run:
+        """What runs an equation."""
+        maker = PRIMITIVES.get(name)
+        if maker is None:
+            raise NotInterpretable(name)
+        sizes = self.sizes
+        if sizes is None:
+            return maker(Equation(equation.primitive, equation.params, equation.invars, equation.outvars, None))
+        run = sizes.program.unchanging.get(id(equation))
+        if run is None:
+            concrete, depends = sizes.equation(equation)
+            run = maker(concrete)
+            if not depends:
+                sizes.program.unchanging[id(equation)] = run
+        return run
 
-def prepare(jaxpr: Any, consts: Sequence[Any]) -> Prepared:
+
+def prepare(jaxpr: Any, consts: Sequence[Any], sizes: Sizes | None = None) -> Prepared:
     """Prepare a jaxpr for numpy.
+
+    Args:
+        sizes: the numbers for its symbolic sizes.
 
     Raises:
         NotInterpretable: it has a primitive that only XLA can run.
     """
-    builder = _Builder()
+    builder = _Builder(sizes)
     arguments = [builder.place() for _ in jaxpr.invars]
     outputs = builder.program(jaxpr, consts, arguments)
     return Prepared(builder.calls, builder.blank, len(arguments), outputs)

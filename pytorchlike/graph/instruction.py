@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -91,6 +92,21 @@ class Inference:
         return None if self.traced is None else self.traced.prepared
 
 
+#: How many traced programs are kept for instructions that are recorded anew, beside those that traces have.
+MOST_TRACED = 20_000
+
+_traced: deque[tuple[Instruction, tuple]] = deque()
+
+
+def _remember(instruction: Instruction, key: tuple) -> None:
+    """Note that an instruction has been traced, and forget what was traced long ago."""
+    _traced.append((instruction, key))
+    if len(_traced) > MOST_TRACED:
+        oldest, sizes = _traced.popleft()
+        oldest._traced.pop(sizes, None)
+        oldest._inferred.clear()
+
+
 class Instruction:
     """A pure function of arrays, then of Python floats, then of Python ints; interned by its maker, hashed by identity.
 
@@ -156,6 +172,7 @@ class Instruction:
         traced = self._traced.get(key)
         if traced is None:
             traced = self._traced[key] = self._trace(avals)
+            _remember(self, key)
         target = self._device(avals)
         strides = self.strides(avals, [o.shape for o in traced.outputs])
         results = tuple(

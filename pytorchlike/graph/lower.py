@@ -12,9 +12,10 @@ from typing import Any
 import jax
 import numpy as np
 from jax import lax
+from jax.sharding import SingleDeviceSharding
 
 from ..core.device import CPU, device, jax_device
-from . import cache, counters, tiers
+from . import background, cache, counters, tiers
 from .data_checks import DataCheck
 from .host import HostProgram
 from .trie import State
@@ -77,10 +78,18 @@ class Program:
 
 
 class Part:
-    """The part of a program that runs on one device."""
+    """The part of a program that runs on one device.
+
+    Attributes:
+        tier: how it runs now (`tiers`).
+        runs: how often it has run.
+        relatives: how many programs had the same operators when it was made, itself included.
+        compile_seconds: how long XLA took for the function in use.
+    """
 
     __slots__ = (
-        "live", "inputs", "donated", "steps", "avals", "float_count", "int_count", "floats", "ints", "target", "function", "host", "tier", "runs"
+        "live", "inputs", "donated", "steps", "avals", "float_count", "int_count", "floats", "ints", "target", "function", "host", "tier", "runs",
+        "relatives", "job", "compile_seconds",
     )  # fmt: skip
 
     def __init__(self, live: tuple[int, ...], inputs: tuple[int, ...], donated: tuple[int, ...], steps: list[State], avals: dict[int, Aval],
@@ -97,24 +106,43 @@ class Part:
         self.avals = avals
         self.target = jax_device(target)
         self.runs = 0
+        self.relatives = tiers.relatives([step.instruction.name for step in steps if step.instruction is not None])
         self.host: HostProgram | None = None
+        self.job: background.Job | None = None
+        self.compile_seconds = 0.0
         self.tier = tiers.first_tier(self.target.platform, target == CPU and all(s.inference is not None and s.inference.traced is not None for s in steps))
-        if self.tier is not tiers.INTERPRETED:
-            self._compile(self.tier)
+        self.function: Callable[..., tuple[list[Any], Any]] | None = None
 
-    def _compile(self, tier: str) -> None:
-        """Have the next run compile for a tier."""
-        self.tier = tier
-        self.host = None
+    def _compile(self, tier: str) -> Callable[..., tuple[list[Any], Any]]:
+        """Compile for a tier."""
+        start = time.perf_counter()
         donated = tuple(i + 2 for i, slot in enumerate(self.inputs) if slot in self.donated)
-        self.function = jax.jit(self._trace, donate_argnums=donated, compiler_options=tiers.options(tier))
+        function = jax.jit(self._trace, donate_argnums=donated, compiler_options=tiers.options(tier))
+        at = SingleDeviceSharding(self.target)
+        numbers = [
+            jax.ShapeDtypeStruct((count,), dtype, sharding=at) if count else None
+            for count, dtype in ((self.float_count, np.float64), (self.int_count, np.int64))
+        ]
+        with jax.enable_x64(True):
+            arrays = [jax.ShapeDtypeStruct(a.size, a.dtype.numpy, sharding=at) for a in (self.avals[slot] for slot in self.inputs)]
+            compiled = function.lower(*numbers, *arrays).compile()
+        self.compile_seconds = time.perf_counter() - start
+        return compiled
+
+    def _advance(self) -> None:
+        """Change the tier, or prepare for that, where this run is the one to do so."""
+        run = self.runs + 1
+        if tiers.is_due(self.tier, run, self.relatives):
+            self.tier = tiers.FULL
+            self.function = None if self.job is None else self.job.result()
+            self.host = self.job = None
+        elif self.tier is tiers.INTERPRETED and tiers.starts_background(run, self.relatives):
+            self.job = background.submit(functools.partial(self._compile, tiers.FULL))
 
     def run(self, values: list[Value], floats: list[float], ints: list[int], protected: frozenset[int]) -> tuple[list[Any], Any]:
         """Run on the device's inputs."""
         if self.tier is not tiers.FULL:
-            better = tiers.next_tier(self.tier, self.runs)
-            if better is not self.tier:
-                self._compile(better)
+            self._advance()
         self.runs += 1
         arrays = [values[slot].array for slot in self.inputs]
         if self.tier is tiers.INTERPRETED:
@@ -139,6 +167,8 @@ class Part:
             if ints[: self.int_count] != given_ints:
                 packed_ints = jax.device_put(np.array(ints[: self.int_count], np.int64), self.target)
                 self.ints = (ints[: self.int_count], packed_ints)
+            if self.function is None:
+                self.function = self._compile(self.tier)
             return self.function(packed_floats, packed_ints, *arrays)
 
     def _trace(self, floats: Any, ints: Any, *arrays: Any) -> tuple[list[Any], Any]:

@@ -20,7 +20,7 @@ from . import counters, executors, pieces, provenance
 from .data_checks import raise_failed_now
 from .instruction import Instruction
 from .lower import Program, compile_program, donated
-from .trie import State
+from .trie import MOST_INSTRUCTIONS, RecentTraces, State
 from .value import Aval, Value, new_value
 
 __all__ = ["Trace", "flush", "flush_all", "forget_programs", "materialise", "raise_data_errors", "record", "run_alone", "step_boundary", "synchronise"]
@@ -35,6 +35,7 @@ _IN_STORAGE = 3
 MOST_UNREAD_CHECKS = 100
 
 _root = State(None, None, (), None, None)
+recent_traces = RecentTraces(MOST_INSTRUCTIONS)
 _extend_lock = threading.RLock()
 
 
@@ -208,6 +209,7 @@ def flush(trace: Trace, reason: str) -> None:
         counts = list(map(sys.getrefcount, values))
         live = tuple([s for s, count in enumerate(counts) if count > _DEAD_RESULT and values[s].trace is trace and not values[s].aval.is_meta])
         counters.count_flush(reason, position)
+        recent_traces.touch(position)
         try:
             if live or trace.sites:
                 donatable = tuple(
@@ -346,6 +348,7 @@ def forget_programs() -> None:
     with _extend_lock:
         _root.next.clear()
         _root.programs.clear()
+        recent_traces.clear()
     pieces.compiled.cache_clear()
     jax.clear_caches()
 

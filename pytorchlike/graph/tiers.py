@@ -1,46 +1,82 @@
-"""How a trace is compiled: quickly while it is new, fully once it comes again.
+"""How a trace is run: by the interpreter while it is new, compiled once it comes again.
 
-XLA's full compilation of a small training step takes ten times as long as running the step for the first time in torch.  On the CPU a
-program therefore starts in a quick tier, compiled without LLVM's optimisations and without XLA's fusion emitters (about a fifth of the
-time; matrix products and convolutions are library calls and as fast as ever).  The switch depends on the number of runs alone, so a
-script gives the same bits each time it is run.
+XLA's full compilation of a small training step takes ten times as long as running the step for the first time in torch, and code that
+runs once, or with a new size each time, never earns it back.  So on the CPU
 
-``PYTORCHLIKE_TIERS=full`` compiles everything fully at once, ``PYTORCHLIKE_TIERS=quick`` never promotes.
+1. a new program is **interpreted** by numpy (`host`), without any compilation.  At its third run it is handed to a background thread that
+   compiles it fully, and from its eighth run on it runs **full**, waiting for the compiler if need be.  The switch depends on the number
+   of runs alone, so a script gives the same bits each time it is run;
+2. where programs keep coming that have the same operators in other sizes, each has to run that many times more often: traces that keep
+   changing stay interpreted;
+3. what a compiled function captured, which comes again by intention, is not interpreted: it starts **quick**, compiled without LLVM's
+   optimisations and without XLA's fusion emitters (about a fifth of the time), and is compiled fully at its third run.
+
+Accelerators have only the full tier.  ``PYTORCHLIKE_TIERS`` forces one for all programs: ``interpreted`` and ``quick`` never promote,
+``full`` compiles at once.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
-__all__ = ["FULL", "INTERPRETED", "QUICK", "QUICK_RUNS", "first_tier", "next_tier", "options"]
+__all__ = ["COMPILED_FROM", "FULL", "HANDED_OVER_AT", "INTERPRETED", "QUICK", "QUICK_RUNS", "first_tier", "forced", "is_due", "options", "relatives", "starts_background"]
 
 INTERPRETED, QUICK, FULL = "interpreted", "quick", "full"
 
-#: A program is compiled fully at its run after this many ...
+#: The run of an interpreted program at which its compilation starts in the background ...
+HANDED_OVER_AT = 3
+#: ... and the first one that runs compiled.
+COMPILED_FROM = 8
+#: A quick program is compiled fully at its run after this many.
 QUICK_RUNS = 2
-#: ... and an interpreted one after this many.
-INTERPRETED_RUNS = 8
 
 _QUICK_OPTIONS = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
-_FORCED = os.environ.get("PYTORCHLIKE_TIERS", "")
+_forced = os.environ.get("PYTORCHLIKE_TIERS", "")
+
+#: The operators of a program, in order (as a hash) -> how many programs have them.
+_same_operators: Counter[int] = Counter()
+
+
+def relatives(operators: Sequence[str]) -> int:
+    """Count a new program; returns how many there are now with the same operators."""
+    key = hash(tuple(operators))
+    _same_operators[key] += 1
+    return _same_operators[key]
 
 
 def first_tier(platform: str, interpretable: bool) -> str:
-    """The tier a new program starts in; accelerators have only the full one."""
-    if platform != "cpu" or _FORCED == FULL:
+    """The tier a new program starts in."""
+    if platform != "cpu" or _forced == FULL:
         return FULL
-    return INTERPRETED if interpretable and _FORCED != QUICK else QUICK
+    return INTERPRETED if interpretable and _forced != QUICK else QUICK
 
 
-def next_tier(tier: str, runs: int) -> str:
-    """The tier in which a program runs that was in another one for some runs."""
-    if tier is INTERPRETED and runs >= INTERPRETED_RUNS and _FORCED != INTERPRETED:
-        return FULL
-    if tier is QUICK and runs >= QUICK_RUNS and _FORCED != QUICK:
-        return FULL
-    return tier
+def starts_background(run: int, relatives: int) -> bool:
+    """Whether an interpreted program's compilation starts at this run (the first is 1)."""
+    return _forced == "" and run == HANDED_OVER_AT * relatives
+
+
+def is_due(tier: str, run: int, relatives: int) -> bool:
+    """Whether a program that is not in the full tier yet is in it from this run on (the first is 1)."""
+    if tier is INTERPRETED:
+        return _forced != INTERPRETED and run >= COMPILED_FROM * relatives
+    return _forced != QUICK and run > QUICK_RUNS
 
 
 def options(tier: str) -> dict | None:
     """XLA's options for a tier."""
     return _QUICK_OPTIONS if tier == QUICK else None
+
+
+@contextlib.contextmanager
+def forced(tier: str) -> Iterator[None]:
+    """Force a tier for the programs that are made inside the block, as ``PYTORCHLIKE_TIERS`` does; "" for the usual policy."""
+    global _forced
+    before, _forced = _forced, tier
+    try:
+        yield
+    finally:
+        _forced = before

@@ -6,17 +6,21 @@ validation and the cache key at once; only a transition never seen before is inf
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from typing import Any
 
 from .instruction import Inference, Instruction
 from .value import Aval
 
-__all__ = ["HARD_CAP", "SOFT_CAP", "State"]
+__all__ = ["HARD_CAP", "MOST_INSTRUCTIONS", "SOFT_CAP", "RecentTraces", "State"]
 
 #: From this many operators on, a trace that repeats itself is cut at a multiple of its period ...
 SOFT_CAP = 256
 #: ... and one that does not repeat is cut here.
 HARD_CAP = 8192
+#: Traces together may have this many instructions (some kilobytes each, with their programs); then those not run for long are forgotten.
+MOST_INSTRUCTIONS = 200_000
 
 
 class State:
@@ -35,11 +39,12 @@ class State:
         programs: (live slots, donated slots) -> compiled `Program` of the trace that ends here.
         has_meta: some value of the trace is on the meta device.
         offsets: window of a storage -> the offsets it was seen with here (one that keeps changing becomes an input).
+        key: where ``parent.next`` has it.
     """
 
     __slots__ = (
         "next", "parent", "instruction", "slots", "inference", "aval", "slot", "slot_count", "float_count", "int_count", "depth", "limit",
-        "backwards", "programs", "offsets", "has_meta",
+        "backwards", "programs", "offsets", "has_meta", "key",
     )  # fmt: skip
 
     def __init__(self, parent: State | None, instruction: Instruction | None, slots: tuple[int, ...], inference: Inference | None,
@@ -52,6 +57,7 @@ class State:
         self.backwards: dict[int, Any] = {}
         self.programs: dict[tuple, Any] = {}
         self.offsets: dict[tuple, set[int]] = {}
+        self.key: Any = aval if instruction is None else (instruction, *slots)
         if parent is None:
             self.aval, self.slot = aval, -1
             self.slot_count = self.float_count = self.int_count = self.depth = 0
@@ -93,6 +99,50 @@ class State:
             states.append(state)
             state = state.parent
         return states[::-1]
+
+
+class RecentTraces:
+    """The ends of traces, least recently run first; those that were not run for long are cut out of the trie, with their programs.
+
+    Attributes:
+        most: how many instructions all traces together may have.
+        instructions: how many they have.
+        forgotten: how many traces were cut out.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.instructions = self.forgotten = 0
+        self._ends: OrderedDict[State, None] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def touch(self, end: State) -> None:
+        """A trace that ends here is run."""
+        try:
+            self._ends.move_to_end(end)
+        except KeyError:
+            with self._lock:
+                self._ends[end] = None
+                self.instructions += end.depth
+                while self.instructions > self.most and len(self._ends) > 1:
+                    self._forget(next(iter(self._ends)))
+
+    def _forget(self, end: State) -> None:
+        del self._ends[end]
+        self.instructions -= end.depth
+        self.forgotten += 1
+        end.programs.clear()
+        state: State | None = end
+        while state is not None and state.parent is not None and not state.next and state not in self._ends:
+            if state.parent.next.get(state.key) is state:
+                del state.parent.next[state.key]
+            state = state.parent
+
+    def clear(self) -> None:
+        """Start anew, with an empty trie."""
+        with self._lock:
+            self._ends.clear()
+            self.instructions = 0
 
 
 def period_of(sequence: list[Any]) -> tuple[int, int]:

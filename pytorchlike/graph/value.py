@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import jax
@@ -31,7 +32,7 @@ class Aval:
     Strides are bookkeeping: the array behind a value always has the logical shape; they say how torch would lay it out.
     """
 
-    __slots__ = ("size", "dtype", "device", "stride", "numel", "ndim", "shape_dtype", "differentiable", "is_contiguous", "is_meta")
+    __slots__ = ("size", "dtype", "device", "stride", "numel", "ndim", "shape_dtype", "differentiable", "is_contiguous", "is_meta", "__weakref__")
 
     def __init__(self, size: Size, dtype: dtype, device: device, stride: tuple[int, ...], is_contiguous: bool) -> None:
         self.size = size
@@ -55,7 +56,8 @@ class Aval:
         return f"{self.dtype.name}{list(self.size)}@{self.device}"
 
 
-_avals: dict[tuple, Aval] = {}
+#: Weak, since a program whose sizes keep changing makes new ones all the time.
+_avals: weakref.WeakValueDictionary[tuple, Aval] = weakref.WeakValueDictionary()
 
 
 def aval_of(size: tuple[int, ...], dtype: dtype, device: device = CPU, stride: tuple[int, ...] | None = None) -> Aval:

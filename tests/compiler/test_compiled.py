@@ -12,6 +12,7 @@ import pytest
 
 import pytorchlike as torch
 from pytorchlike import nn
+from pytorchlike.graph import tiers
 from pytorchlike.nn import functional as F
 
 from .test_guards import same
@@ -120,6 +121,7 @@ STEPS = {"plain": _plain, "clipped, with a schedule": _clipped_with_schedule, "a
          "two optimizers": _two_optimizers, "scaled": _scaled}  # fmt: skip
 
 
+@tiers.forced(tiers.FULL)  # Adam makes steps of rounding errors in gradients that are zero, so the rounding has to be the same
 @pytest.mark.parametrize("optimizer", ["SGD", "AdamW"])
 @pytest.mark.parametrize("name", STEPS)
 def test_training_step(name, optimizer):

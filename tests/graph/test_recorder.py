@@ -13,7 +13,7 @@ import pytest
 
 import pytorchlike as torch
 from pytorchlike.core.state import thread
-from pytorchlike.graph import counters, recorder
+from pytorchlike.graph import counters, recorder, tiers
 from pytorchlike.graph.trie import SOFT_CAP, period_of
 
 
@@ -106,6 +106,7 @@ def test_period_of_the_tail(sequence: str, expected: tuple[int, int]) -> None:
     assert (period, start) == expected
 
 
+@tiers.forced(tiers.FULL)
 def test_updated_parameters_are_donated() -> None:
     w = leaf(128, 128)
     torch.graph.flush_all()
@@ -263,15 +264,3 @@ def test_an_error_while_running_does_not_poison_what_follows(monkeypatch: pytest
     z = x * 2
     np.testing.assert_allclose(z.tolist(), np.asarray(x.tolist()) * 2)
     np.testing.assert_allclose(y.tolist(), np.asarray(x.tolist()) + 41, rtol=1e-6)
-
-
-def test_a_program_is_promoted_after_its_first_runs() -> None:
-    from pytorchlike.graph import tiers
-
-    x = leaf(7)
-    x.sum().item()
-    counters.reset_counters()
-    for _ in range(tiers.QUICK_RUNS + 1):
-        (x * 1.5 - 0.25).tolist()
-    (program,) = counters.compilations
-    assert program.parts[0].tier == tiers.FULL and program.runs == tiers.QUICK_RUNS + 1

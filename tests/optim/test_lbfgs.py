@@ -83,7 +83,7 @@ def test_a_state_goes_on_elsewhere():
     optimizer.step(closure)
     resumed.step(other_closure)
     for p, q in zip(params, others):
-        assert p.tolist() == q.tolist()
+        np.testing.assert_allclose(p.tolist(), q.tolist(), rtol=1e-13)  # the second may run compiled where the first was interpreted
 
 
 def test_errors():

@@ -18,7 +18,7 @@ SETTINGS = [
 
 def weighted(library, shape, dtype="float32"):
     module = library.nn.Module()
-    values = library.arange(float(shape[0] * shape[1])).view(shape).sin() + library.eye(*shape)
+    values = library.arange(float(shape[0] * shape[1]), dtype=library.float64).view(shape).sin() + library.eye(*shape)
     module.weight = library.nn.Parameter(values.to(getattr(library, dtype)))
     return module
 

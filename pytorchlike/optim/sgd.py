@@ -6,8 +6,8 @@ from collections.abc import Hashable, Mapping
 from typing import Any
 
 from ..tensors.tensor import Tensor
+from ._rules import Check, RuleOptimizer
 from ._sparse import add_at
-from .optimizer import Check, RuleOptimizer
 
 __all__ = ["SGD"]
 

@@ -8,15 +8,17 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..autograd.grad_mode import enable_grad, no_grad
+from ..autograd.grad_mode import enable_grad, set_grad_enabled
 from ..core import dtype as dtypes
 from ..core.lazy import uncollected
 from ..core.state import thread
+from ..dispatch.call import apply
+from ..dispatch.derivative import Differentiable
 from ..graph.instruction import Instruction
 from ..graph.recorder import record, step_boundary
 from ..graph.value import aval_of, constant, on_device
-from ..tensors.mutation import write_into
-from ..tensors.tensor import Tensor, make_tensor
+from ..tensors.mutation import check_writable, write_into
+from ..tensors.tensor import Tensor, make_tensor, relayout
 from .optimizer import Optimizer
 
 __all__ = ["Check", "RuleOptimizer"]
@@ -157,6 +159,8 @@ class RuleOptimizer(Optimizer):
     @classmethod
     def _update_one(cls, on: Mapping[str, Any], hypers: Mapping[str, Any], param: Any, grad: Any, state: dict[str, Any]) -> tuple:
         with uncollected():
+            from jax import lax
+
             from . import _transforms as t
         form = _real_form(param.dtype)
         p, g = form.enter(param), form.enter(grad.astype(param.dtype))
@@ -164,8 +168,8 @@ class RuleOptimizer(Optimizer):
             g = -g
         rule = cls.rule(t, Hypers(hypers, form.dtype), on)
         before = rule.init(p)
-        given = {
-            cls.STATE[key]: value.astype(form.dtype) if key in cls.SCALARS else form.enter(value)
+        given = {  # torch reads scalars as Python numbers: no gradient goes through them
+            cls.STATE[key]: lax.stop_gradient(value).astype(form.dtype) if key in cls.SCALARS else form.enter(value)
             for key, value in state.items()
             if key != "step"
         }
@@ -192,7 +196,7 @@ class RuleOptimizer(Optimizer):
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        with no_grad():
+        with set_grad_enabled(bool(self.defaults.get("differentiable"))):
             for group in self.param_groups:
                 self._apply_group(group)
         step_boundary("optimizer.step")
@@ -202,19 +206,18 @@ class RuleOptimizer(Optimizer):
         """Record the update of a group's parameters that have a gradient, and write the new values into parameters and states."""
         by_kind: dict[tuple, list[Tensor]] = {}
         on = self.switches(group)
+        taped = thread.state.grad_enabled
         for p in group["params"]:
             if p.grad is not None:
-                if group.get("differentiable") and p.grad.requires_grad:
-                    raise NotImplementedError(f"{type(self).__name__}(differentiable=True): steps are not recorded on the tape")
                 if p.grad.is_sparse:
                     self._apply_sparse(p, p.grad, group)
                     continue
                 own = self._init_state(p, group, on)
-                by_kind.setdefault((p.device, *own.items()) if own else (p.device,), []).append(p)
+                by_kind.setdefault((p.device, id(p) if taped else None, *own.items()), []).append(p)  # on the tape, each is a node
         numbers = self.numbers(group)
         floats = {name: float(value) for name, value in numbers.items() if not isinstance(value, Tensor)}
         tensors = {name: value for name, value in numbers.items() if isinstance(value, Tensor)}
-        for (device, *own_pairs), params in by_kind.items():
+        for (device, _, *own_pairs), params in by_kind.items():
             switches = {**on, **dict(own_pairs)}
             keys = tuple(self.state_keys(switches))
             targets = [*params, *(self.state[p][key] for key in keys for p in params)]
@@ -223,6 +226,14 @@ class RuleOptimizer(Optimizer):
             capture = thread.state.capture
             if capture is not None:
                 capture.note_floats([(group, *_place(name)) for name in floats])
+            if taped:
+                if switches.get("first"):
+                    plain = frozenset(keys)
+                else:
+                    plain = frozenset({"step"}) if any(value.requires_grad for value in tensors.values()) else self.SCALARS
+                on_tape = [True, *(key not in plain for key in keys)]
+                _write_on_tape(instruction, targets, arguments, tuple(floats.values()), on_tape)
+                continue
             results = record(instruction, tuple([a._content() for a in arguments]), tuple(floats.values()))
             for target, value in zip(targets, results, strict=True):
                 write_into(target, value)
@@ -246,6 +257,25 @@ class RuleOptimizer(Optimizer):
                 # Arrays of the host, not operators: the first step then is the same trace as all others.
                 state[key] = _full(() if scalar else param.shape, value, dtypes.float32 if scalar else param.dtype, param)
         return {}
+
+
+def _write_on_tape(instruction: Instruction, targets: list[Tensor], arguments: list[Tensor], floats: tuple[float, ...], on_tape: list[bool]) -> None:
+    """The update of one parameter as an in-place operator that the tape records (``differentiable=True``).
+
+    Args:
+        targets: what is written to, the first of the arguments.
+        on_tape: which of the targets carry a gradient.
+
+    Raises:
+        RuntimeError: a parameter that is a leaf asking for a gradient.
+    """
+    for target in targets:
+        check_writable(target)
+    # The old content as tensors of their own: what the derivative saves must not be void after the write.
+    old = [make_tensor(relayout(value := target._content(), value.aval.stride), target._current_edge()) for target in targets]
+    results = apply(instruction, [*old, *arguments[len(targets) :]], floats)
+    for target, result, taped in zip(targets, results, on_tape, strict=True):
+        write_into(target, result._value, result._edge if taped else None)
 
 
 def _place(name: str) -> tuple[str, int | None]:
@@ -290,7 +320,7 @@ def _instruction(
         params, states = cls.update(on, hypers, params, grads, states)
         return (*params, *(state[key] for key in keys for state in states))
 
-    return Instruction(f"{cls.__name__}.step", function, float_count=len(floats))
+    return Differentiable(f"{cls.__name__}.step", function, float_count=len(floats))
 
 
 class RealForm(NamedTuple):

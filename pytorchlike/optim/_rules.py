@@ -196,8 +196,8 @@ class RuleOptimizer(Optimizer):
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        with set_grad_enabled(bool(self.defaults.get("differentiable"))):
-            for group in self.param_groups:
+        for group in self.param_groups:
+            with set_grad_enabled(bool(group.get("differentiable"))):
                 self._apply_group(group)
         step_boundary("optimizer.step")
         return loss

@@ -69,6 +69,8 @@ class Replay:
         self.structure = flatten(result, leaves)
         self.result_plans = [self._describe(leaf, "the result") for leaf in leaves]
         del leaves, result
+        if not self._slots:
+            self._keep_checks()
         slots = tuple(sorted(self._slots))
         self.instruction: Captured = captured(name, self._trace.position, slots)
         order = {slot: k for k, slot in enumerate(slots)}
@@ -83,6 +85,12 @@ class Replay:
             raise Unreplayable("a tensor is used that is not found again")
         self.runs = 0
         del self._watch, self._inputs
+
+    def _keep_checks(self) -> None:
+        """A call without results may check data all the same: a program has results, so that of a check is one."""
+        checking = next((s for s in self._trace.position.path() if s.instruction is not None and s.instruction.data_checks), None)
+        if checking is not None:
+            self._slots[checking.slot] = 0
 
     # ------------------------------------------------------------------------------------------------------------- inputs
     def _input_values(self) -> dict[Value, tuple]:
@@ -206,6 +214,8 @@ class Replay:
         if tensor.__dict__:
             raise Unreplayable(f"{where} is a tensor with attributes of its own")
         storage = tensor._storage
+        if storage is not None and storage.host is not None:
+            raise Unreplayable(f"{where} is a new tensor that shares its memory with something outside")
         edge = self._edge(tensor._edge, tensor)
         cls = type(tensor)
         gradient = gradient_of(tensor)
@@ -229,7 +239,7 @@ class Replay:
             place = ("known", holder.number)
         return "window", place, tensor._geometry, None if base is None else self._tensor(base, where), flags, edge, cls
 
-    def _edge(self, edge: Any, tensor: Tensor) -> Any:
+    def _edge(self, edge: Any, tensor: Tensor | None) -> Any:
         """How a replay finds a place on the tape: None, a known tensor's, a new leaf's, or a result of a node it makes."""
         if edge is None:
             return None
@@ -239,7 +249,7 @@ class Replay:
             return "known", known.number
         node, number = edge
         if type(node) is AccumulateGrad:
-            if node.leaf() is tensor:
+            if tensor is not None and node.leaf() is tensor:
                 return ("leaf",)
             raise Unreplayable("the tape leads to a tensor that is not found again")
         return "node", self._node(node), number
@@ -260,7 +270,7 @@ class Replay:
             if missing:
                 stack += missing
                 continue
-            planned = tuple([None if e is None else self._edge(e, None) for e in edges])  # type: ignore[arg-type]
+            planned = tuple([None if e is None else self._edge(e, None) for e in edges])
             if any(type(value) is PackedValue for value in node.saved or ()):
                 raise Unreplayable("hooks on saved tensors")
             saved = None if node.saved is None else tuple([self._reference(value) for value in node.saved])

@@ -482,3 +482,40 @@ def test_limit_and_name_of_one_function():
             assert compiled(torch.zeros(n)).tolist() == [1.0] * n
     with pytest.raises(NotImplementedError, match="shapes_spec"):
         torch.compile(lambda x: x, shapes_spec=1)
+
+
+# -- what the call itself makes ------------------------------------------------------------------------------------------------------------
+
+
+def _own_schedule():
+    p = torch.ones(1, requires_grad=True)
+    optimizer = torch.optim.SGD([p], lr=0.5)
+    schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.5)
+    for _ in range(2):
+        (p * p).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        schedule.step()
+    return p.detach(), optimizer.param_groups[0]["lr"]
+
+
+def _shape_of_an_indexing():
+    x, i = torch.zeros(2, 3, 4), torch.tensor([[0, 2]])
+    return x[:, i].shape  # the index is checked, though nothing of the trace is a result
+
+
+MADE_INSIDE = {
+    "optimizer and scheduler": _own_schedule,
+    "memory from outside": lambda: torch.frombuffer(bytearray(b"\x01\x00\x02\x00"), dtype=torch.int16),
+    "leaf that is gone": lambda: torch.ones(2, requires_grad=True).exp() * 2,
+    "a check without a result": _shape_of_an_indexing,
+}
+
+
+@pytest.mark.parametrize("name", MADE_INSIDE)
+def test_made_by_the_call(name):
+    function = MADE_INSIDE[name]
+    expected, compiled = function(), torch.compile(function)
+    for _ in range(3):
+        torch.testing.assert_close(compiled(), expected)
+        torch.graph.flush_all()

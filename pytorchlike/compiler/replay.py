@@ -37,6 +37,9 @@ class Replay:
         result: what the call returned.
         ambience: `guards.ambient` before the call.
 
+    Attributes:
+        shapes: of the tensors among the arguments.
+
     Raises:
         Unreplayable: with the reason.
     """
@@ -84,6 +87,7 @@ class Replay:
         if not self._needed <= self.guards.found:
             raise Unreplayable("a tensor is used that is not found again")
         self.runs = 0
+        self.shapes: tuple = ()
         del self._watch, self._inputs
 
     def _keep_checks(self) -> None:

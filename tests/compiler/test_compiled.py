@@ -9,6 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
+import torch as real_torch
 
 import pytorchlike as torch
 from pytorchlike import nn
@@ -363,14 +364,56 @@ def test_an_error_leaves_everything_usable():
     assert not torch.compiler.is_compiling()
 
 
-def test_limit_of_captured_calls():
-    compiled = torch.compile(lambda x: x * 2)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        for n in range(1, 14):
-            assert compiled(torch.ones(n)).tolist() == [2.0] * n
-    assert len(compiled._compiled.replays) == 8
-    assert sum("recompile_limit" in str(w.message) for w in caught) == 1
+def _limits_reached(torch_, caplog, **options):
+    """For each of two functions: how often it was captured for 13 sizes, then for 13 strings; and torch's warnings."""
+    caplog.clear()
+    counts = []
+    compiled = torch_.compile(lambda x, word: x * len(word), **options)
+    with caplog.at_level(logging.WARNING):
+        for n in range(2, 15):
+            assert compiled(torch_.ones(n), "a").tolist() == [1.0] * n
+        counts.append(len(compiled._compiled.replays) if torch_ is torch else None)
+        for n in range(2, 15):
+            assert compiled(torch_.ones(3), "a" * n).tolist() == [n] * 3
+    return counts, [line for line in caplog.text.splitlines() if "hit config" in line]
+
+
+@pytest.mark.parametrize("dynamic, captured", [(None, 13), (True, 13), (False, 8)])
+def test_limit_of_captured_calls(dynamic, captured, caplog):
+    counts, told = _limits_reached(torch, caplog, dynamic=dynamic)
+    assert counts == [captured]
+    real_torch._dynamo.reset()
+    with real_torch._dynamo.config.patch(recompile_limit=8):
+        _, expected = _limits_reached(real_torch, caplog, dynamic=dynamic, backend="eager")
+    assert [line.partition("torch._dynamo hit")[2] for line in told] == [line.partition("torch._dynamo hit")[2] for line in expected] != []
+
+
+def test_marks_and_settings_of_sizes():
+    def captures(mark, **settings):
+        compiled = torch.compile(lambda x: x * 2)
+        with torch._dynamo.config.patch(recompile_limit=2, **settings):
+            for n in range(2, 7):
+                x = torch.ones(n, 3)
+                mark(x)
+                assert compiled(x).tolist() == [[2.0] * 3] * n
+        return len(compiled._compiled.replays)
+
+    assert captures(lambda x: None) == 5
+    assert captures(lambda x: torch._dynamo.mark_static(x, 0)) == captures(lambda x: torch._dynamo.mark_static(x)) == 2
+    assert captures(lambda x: None, automatic_dynamic_shapes=False) == 2
+    assert captures(lambda x: torch._dynamo.mark_dynamic(x, [0]), automatic_dynamic_shapes=False) == 5
+    assert captures(lambda x: torch._dynamo.maybe_mark_dynamic(x, -2), automatic_dynamic_shapes=False) == 5
+    assert captures(lambda x: None, accumulated_recompile_limit=3) == 3
+
+
+def test_errors_instead_of_another_capture():
+    compiled = torch.compile(lambda x: x + 1, fullgraph=True, dynamic=False, recompile_limit=1)
+    compiled(torch.ones(2))
+    with pytest.raises(torch._dynamo.exc.FailOnRecompileLimitHit, match="Hard failure due to fullgraph=True"):
+        compiled(torch.ones(3))
+    with torch._dynamo.config.patch(error_on_recompile=True), pytest.raises(torch._dynamo.exc.RecompileError, match="another shape"):
+        compiled(torch.ones(3))
+    assert compiled(torch.ones(2)).tolist() == [2, 2]
 
 
 # -- the surface ---------------------------------------------------------------------------------------------------------------------------
@@ -439,6 +482,10 @@ def test_stance():
             compiled(torch.ones(3))
     with torch.compiler.set_stance("force_eager"):
         compiled(torch.ones(5))
+    runs = compiled._compiled.replays[0].runs
+    with torch.compiler.set_stance("eager_on_recompile"):
+        assert compiled(torch.ones(2)).tolist() == [2, 2] and compiled(torch.ones(4)).tolist() == [2] * 4
+    assert compiled._compiled.replays[0].runs == runs + 1
     assert len(compiled._compiled.replays) == 1 and not calls
 
 
@@ -475,11 +522,11 @@ def test_inside_jax_transformations():
     assert all(v.shape == params[k].shape for k, v in g.items())
 
 
-def test_limit_and_name_of_one_function():
-    compiled = torch.compile(lambda x: x + 1, name="addition", recompile_limit=1, isolate_recompiles=True)
-    with pytest.warns(UserWarning, match=r"hit config.recompile_limit \(1\) for 'addition'"):
-        for n in (2, 3):
-            assert compiled(torch.zeros(n)).tolist() == [1.0] * n
+def test_limit_and_name_of_one_function(caplog):
+    compiled = torch.compile(lambda x: x + 1, name="addition", recompile_limit=1, isolate_recompiles=True, dynamic=False)
+    for n in (2, 3):
+        assert compiled(torch.zeros(n)).tolist() == [1.0] * n
+    assert "hit config.recompile_limit (1)\n   function: 'addition'" in caplog.text
     with pytest.raises(NotImplementedError, match="shapes_spec"):
         torch.compile(lambda x: x, shapes_spec=1)
 

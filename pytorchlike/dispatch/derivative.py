@@ -14,7 +14,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from ..core import state as core_state
 from ..graph.instruction import Instruction
@@ -103,13 +102,12 @@ def vjp_backward(instruction: Instruction, needed: tuple[bool, ...], inputs: tup
                 for position, array in zip(positions, differentiated, strict=True):
                     full[position] = array
                 results = instruction.function(*full, *scalars)
-                return tuple(results) if isinstance(results, (tuple, list)) else (results,)
+                results = results if isinstance(results, (tuple, list)) else (results,)
+                # a gradient of zeros for the others would make NaN where their derivatives are infinite
+                return tuple([result for result, there in zip(results, present, strict=True) if there])
 
             _, pull = jax.vjp(forward, *[arrays[p] for p in positions])
-            cotangents = tuple(
-                np.zeros(aval.size, jax.dtypes.float0) if g is None else jnp.conj(g)
-                for g, aval in zip(spread(grads, present, outputs), outputs, strict=True)
-            )
+            cotangents = tuple([jnp.conj(g) for g in grads])
             return tuple(fit_gradient(jnp.conj(g), inputs[p]) for g, p in zip(pull(cotangents), positions, strict=True))
 
         return Differentiable(f"{instruction.name}_backward", pull_back, instruction.float_count, instruction.int_count)

@@ -99,7 +99,7 @@ def check_writable(tensor: Tensor, *, other_requires_grad: bool = False) -> None
     if base is not None:
         if tensor._flags & RESTRICTED and (edge is not None or base._edge is not None or other_requires_grad):
             raise RuntimeError(refusal(tensor._flags, edge, is_base=False))
-        if base._edge is not None and base._edge[0].is_leaf:
+        if base._edge[0].is_leaf if base._edge is not None else edge is not None:  # a base without an edge is a leaf, too
             raise RuntimeError(_VIEW_OF_LEAF)
     elif edge is not None and edge[0].is_leaf:
         raise RuntimeError(_IS_A_LEAF)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from ..core.layouts import strided
 from ..core.state import thread
 from ..graph import recorder
 from ..graph.value import Value, constant
@@ -215,6 +216,8 @@ class Replay:
         return "tensor", number
 
     def _new_tensor(self, tensor: Tensor, where: str) -> tuple:
+        if tensor.is_sparse or tensor.is_quantized or tensor.layout is not strided:
+            raise Unreplayable(f"{where} is a tensor of another layout than strided")
         if tensor.__dict__:
             raise Unreplayable(f"{where} is a tensor with attributes of its own")
         storage = tensor._storage

@@ -566,3 +566,32 @@ def test_made_by_the_call(name):
     for _ in range(3):
         torch.testing.assert_close(compiled(), expected)
         torch.graph.flush_all()
+
+
+OTHER_LAYOUTS = {
+    "sparse argument": (lambda x: x.to_dense() * 2, lambda: torch.eye(3).to_sparse()),
+    "sparse result": (lambda x: x.to_sparse(), lambda: torch.eye(3)),
+    "quantized argument": (lambda x: x.dequantize() * 2, lambda: torch.quantize_per_tensor(torch.ones(3), 0.1, 10, torch.quint8)),
+    "quantized result": (lambda x: torch.quantize_per_tensor(x, 0.1, 10, torch.quint8), lambda: torch.ones(3)),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_LAYOUTS)
+def test_tensors_of_other_layouts_are_not_captured(name):
+    function, make = OTHER_LAYOUTS[name]
+    compiled = torch.compile(function)
+    for _ in range(2):
+        found, expected = compiled(make()), function(make())
+        assert type(found) is type(expected) and str(found) == str(expected)
+    assert not compiled._compiled.replays
+    adding = torch.compile(lambda x: x + x)
+    adding(torch.ones(3, 3))
+    if "sparse" in name:
+        assert adding(torch.eye(3).to_sparse()).to_dense().tolist() == (torch.eye(3) * 2).tolist()  # guarded by the class
+
+
+def test_named_results():
+    compiled = torch.compile(lambda x: x.max(0))
+    for _ in range(3):
+        found = compiled(torch.tensor([1.0, 3.0, 2.0]))
+        assert (found.values.item(), found.indices.item(), type(found).__name__) == (3.0, 1, "max")

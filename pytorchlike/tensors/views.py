@@ -94,6 +94,7 @@ class Window(Instruction):
 
     def _shared(self, value: Any) -> Any:
         """What is added up, or handed out again, for each element of the base tensor: its share where several are one in memory."""
+        assert self.inside is not None
         at = self.inside
         if is_non_overlapping_and_dense(at.size, at.stride):
             return value

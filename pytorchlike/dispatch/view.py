@@ -24,7 +24,7 @@ __all__ = ["call_view", "call_view_inplace"]
 
 _view_memo: dict[tuple, _ViewPlan] = {}
 #: Operators with several results for which torch calls an operator with one result several times.
-_MANY_SINGLE_VIEWS = frozenset({"tensor_split"})
+_MANY_SINGLE_VIEWS = frozenset({"dsplit", "hsplit", "tensor_split", "vsplit"})
 
 
 class ViewAdjoint(Differentiable):

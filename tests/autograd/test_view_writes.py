@@ -195,6 +195,21 @@ def what_the_error_names_off_the_tape(torch):
 
 
 @program
+def which_views_may_be_written_to(torch):
+    found = []
+    for make in (lambda x: x.hsplit(2), lambda x: x.vsplit(2), lambda x: x.split(1), lambda x: torch.broadcast_tensors(x, x), lambda x: [x.expand(2, 2, 2)], lambda x: [x.mT, x.T]):
+        for x in (torch.eye(2, requires_grad=True), torch.eye(2, requires_grad=True) * 1):
+            views = make(x)
+            found += [views[0] is x, type(views[0].grad_fn).__name__]
+            try:
+                found.append(views[0].add_(1) is views[0])
+            except RuntimeError as error:
+                found.append(str(error))
+            found.append(x)
+    return found
+
+
+@program
 def a_leaf_that_is_a_view(torch):
     memory = torch.arange(6.0)
     x = memory.reshape(2, 3).requires_grad_()

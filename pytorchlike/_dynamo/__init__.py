@@ -18,6 +18,7 @@ from ..compiler.api import (
     set_stance,
     substitute_in_graph,
 )
+from ..compiler.sizes import mark_dynamic, mark_static, maybe_mark_dynamic
 from . import config, eval_frame, exc, utils
 
 __all__ = [
@@ -31,17 +32,6 @@ def optimize(backend: Any = "inductor", *, nopython: bool = False, guard_export_
              dynamic: bool | None = None) -> Callable:  # fmt: skip
     """`torch.compile` as a decorator."""
     return compile(backend=backend, fullgraph=nopython, dynamic=dynamic, disable=disable)
-
-
-def mark_dynamic(t: Any, index: Any, **kwargs: Any) -> None:
-    """Accepted: each shape is captured on its own."""
-
-
-maybe_mark_dynamic = mark_dynamic
-
-
-def mark_static(t: Any, index: Any = None) -> None:
-    """Accepted: all shapes are static."""
 
 
 def mark_static_address(t: Any, guard: bool = True) -> None:

@@ -1,9 +1,9 @@
 """``torch._dynamo.exc``: the errors of compilation."""
 
-from ..compiler.compiled import Unsupported
+from ..compiler.compiled import FailOnRecompileLimitHit, RecompileError, Unsupported
 
 __all__ = [
-    "BackendCompilerFailed", "InternalTorchDynamoError", "TorchDynamoException", "TorchRuntimeError", "UncapturedHigherOrderOpError", "Unsupported", "UserError",
+    "BackendCompilerFailed", "FailOnRecompileLimitHit", "InternalTorchDynamoError", "RecompileError", "TorchDynamoException", "TorchRuntimeError", "UncapturedHigherOrderOpError", "Unsupported", "UserError",
 ]  # fmt: skip
 
 #: Every error of compilation.

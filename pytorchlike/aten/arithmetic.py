@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.custom_derivatives import SymbolicZero
 
 from ..core.promotion import scalar_type_name
 from ..dispatch.registry import ALL_FORMS, FUNCTION, METHOD, OUT, Promote, composite, op
@@ -344,10 +346,33 @@ def _power_of(base, exponent):
     return jnp.where(exponent < 0, inverse, value)
 
 
-def _exponent_gradient(g, base, exponent, result):
-    """``g * result * log(base)``, 0 where the base is 0 and the exponent is not negative."""
-    still = (base == 0) & (jnp.real(exponent) >= 0)
-    return jnp.where(still, 0, g * jnp.conj(result * jnp.log(base)))
+@jax.custom_jvp
+def _raised(base, exponent):
+    """The power, whose derivatives are the rules' at any order."""
+    return jnp.power(base, exponent)
+
+
+@functools.partial(_raised.defjvp, symbolic_zeros=True)
+def _(primals, tangents):
+    base, exponent = primals
+    result = _raised(base, exponent)
+    along_base, along_exponent = tangents
+    change = jnp.zeros_like(result)
+    if not isinstance(along_base, SymbolicZero):  # an infinite slope times a tangent of zeros would be NaN
+        change = change + along_base * _base_slope(base, exponent)
+    if not isinstance(along_exponent, SymbolicZero):
+        change = change + along_exponent * _exponent_slope(base, exponent, result)
+    return result, change
+
+
+def _base_slope(base, exponent):
+    """``exponent * base ** (exponent - 1)``, 0 where the exponent is."""
+    return jnp.where(exponent == 0, 0, exponent * _raised(base, exponent - 1))
+
+
+def _exponent_slope(base, exponent, result):
+    """``result * log(base)``, 0 where the base is 0 and the exponent is not negative."""
+    return jnp.where((base == 0) & (jnp.real(exponent) >= 0), 0, result * jnp.log(base))
 
 
 @_binary("pow.Scalar(Scalar self, Tensor exponent) -> Tensor", forms=FUNCTION | OUT)
@@ -360,7 +385,7 @@ def pow_of_scalar(self, exponent):
 @pow_of_scalar.grad("exponent")
 @rounded_once
 def _(g, self, exponent, result):
-    return _exponent_gradient(g, self.astype(result.dtype), exponent, result)
+    return g * jnp.conj(_exponent_slope(self.astype(result.dtype), exponent, result))
 
 
 @_binary("pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor")
@@ -401,12 +426,12 @@ for _operator in (pow_tensor, float_power):
     @rounded_once
     def _(g, self, exponent):
         base, exponent = self.astype(g.dtype), exponent.astype(g.dtype)
-        return jnp.where(exponent == 0, 0, g * jnp.conj(exponent * jnp.power(base, exponent - 1)))
+        return g * jnp.conj(_base_slope(base, exponent))
 
     @_operator.grad("exponent")
     @rounded_once
     def _(g, self, exponent, result):
-        return _exponent_gradient(g, self.astype(g.dtype), exponent, result)
+        return g * jnp.conj(_exponent_slope(self.astype(g.dtype), exponent, result))
 
 
 # ---------------------------------------------------------------------- sums of products

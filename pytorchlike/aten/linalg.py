@@ -17,8 +17,8 @@ from ..dispatch.bind import column_major
 from ..dispatch.registry import FUNCTION, METHOD, OUT, op
 from .elementwise import not_implemented
 from .matmul import adjoint, check_broadcast, multiply
-from .reduce import is_complex, is_integral, scalar_type, widened
-from .vector_norm import check_norm_dtypes, check_vector_norm, vector_norm_gradient, vector_norm_of
+from .reduce import evenly, is_complex, is_integral, scalar_type, widened
+from .vector_norm import check_norm_dtypes, check_vector_norm, sign, vector_norm_gradient, vector_norm_of
 
 _FUNCTION = FUNCTION | OUT
 _FORMS = FUNCTION | METHOD | OUT
@@ -97,8 +97,7 @@ def matrix_norm_of(self, ord, dim, keepdim, dtype):
         values = jnp.linalg.svd(x, compute_uv=False)
         out = jnp.sum(values, axis=-1) if ord == "nuc" else jnp.max(values, axis=-1, initial=0) if ord == 2 else jnp.min(values, axis=-1)
     else:
-        sums = jnp.sum(jnp.abs(x), axis=-2 if abs(ord) == 1 else -1)
-        out = jnp.max(sums, axis=-1, initial=0) if ord > 0 else jnp.min(sums, axis=-1)
+        out = _extreme(jnp.sum(jnp.abs(x), axis=-2 if abs(ord) == 1 else -1), ord)
     return (jnp.expand_dims(out, sorted(axes)) if keepdim else out).astype(jnp.finfo(kind).dtype)
 
 
@@ -110,9 +109,17 @@ def _extreme(values, ord):
 
 
 def _matrix_norm_gradient(g, self, result, ord, dim, keepdim, dtype):
-    """The gradient of `_matrix_norm`; the Frobenius norm's is 0 at 0."""
+    """The gradient of `_matrix_norm`; the Frobenius norm's is 0 at 0, rows or columns of one largest sum share it."""
     if ord in ("fro", None):
         return vector_norm_gradient(g, self, result, 2, dim, keepdim)
+    if ord not in (2, -2, "nuc"):
+        axes = [wrap_dim(d, self.ndim) for d in dim]
+        x = jnp.moveaxis(widened(self), axes, (-2, -1))
+        summed = -2 if abs(ord) == 1 else -1
+        sums = jnp.sum(jnp.abs(x), axis=summed)
+        g = widened(jnp.squeeze(g, tuple(axes)) if keepdim else g)
+        share = evenly(g, sums, _extreme(sums, ord), (sums.ndim - 1,), False)
+        return jnp.moveaxis(sign(x) * jnp.expand_dims(share, summed), (-2, -1), axes)
     return jax.vjp(lambda x: matrix_norm_of(x, ord, dim, keepdim, dtype), self)[1](g)[0].conj()
 
 
@@ -143,6 +150,11 @@ def _check_matrix_norm(self, ord, dim, dtype) -> None:
 def matrix_norm(self, ord, dim, keepdim, dtype):
     """A norm of matrices: 1 and inf by column and row sums, 2 by singular values; negative ones take the smallest."""
     return matrix_norm_of(self, ord, dim, keepdim, dtype)
+
+
+@matrix_norm.grad("self")
+def _(g, self, ord, dim, keepdim, dtype):
+    return _matrix_norm_gradient(g, self, None, ord, dim, keepdim, dtype)
 
 
 @matrix_norm.check

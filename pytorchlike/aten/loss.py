@@ -270,7 +270,8 @@ def _entropy_slope(x, t):
 @_entropy_slope.defjvp
 def _(primals, tangents):
     (x, t), (x_tangent, t_tangent) = primals, tangents
-    along_x = (x * x - 2 * x * t + t) / (jnp.square(x + 1e-12) * jnp.square(1 - x + 1e-12))
+    # torch adds 1e-12, which is lost at 1 where a program adds it to the 1 first
+    along_x = (x * x - 2 * x * t + t) / (jnp.square(jnp.maximum(x, 1e-12)) * jnp.square(jnp.maximum(1 - x, 1e-12)))
     along_t = -1 / jnp.maximum((1 - x) * x, _ENTROPY_EPSILON)
     return _entropy_slope(x, t), along_x * x_tangent + along_t * t_tangent
 

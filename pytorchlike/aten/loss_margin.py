@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from ..dispatch.registry import FUNCTION, Promote, composite, op
 from .loss import LEGACY, PUBLIC, hinge, reduced, reduction_of, refuse_integers
 from .reduce import scalar_type, widened
+from .vector_norm import norm_by_rule
 
 # --- pairs and rankings -------------------------------------------------------------------------------------------------------------
 
@@ -108,12 +109,8 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
 
 
 def _distance(a, b, p: float, eps: float):
-    difference = jnp.abs(a - b + eps)
-    if p == 2:
-        return jnp.sqrt(jnp.sum(difference * difference, -1))
-    if math.isinf(p):
-        return jnp.max(difference, -1)
-    return jnp.sum(difference**p, -1) ** (1 / p)
+    difference = a - b + eps
+    return norm_by_rule(difference, p, (difference.ndim - 1,), False)
 
 
 @op(

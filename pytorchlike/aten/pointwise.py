@@ -226,6 +226,12 @@ def atanh(self):
     return jnp.arctanh(self)
 
 
+@atanh.grad("self")
+@rounded_once
+def _(g, self):
+    return g * jnp.conj(1 / (1 - self * self))
+
+
 @_float_op("sinc(Tensor self) -> Tensor", aliases=("special.sinc",))
 @rounded_once
 def sinc(self):

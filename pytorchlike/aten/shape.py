@@ -508,7 +508,7 @@ def broadcast_to(self, size):
 def broadcast_tensors(tensors):
     """Views of one common shape."""
     shape = broadcast_shape(*(t.shape for t in tensors))
-    return tuple(t.expand(shape) for t in tensors)
+    return tuple(t if t.shape == shape else t.expand(shape) for t in tensors)
 
 
 @composite("meshgrid(Tensor[] tensors, *, str? indexing=None) -> Tensor[]", forms=FUNCTION)
@@ -570,7 +570,7 @@ def _at_least_1d(tensor):
 
 
 def _at_least_2d(tensor):
-    return tensor if tensor.ndim >= 2 else tensor.reshape(1, -1)
+    return tensor if tensor.ndim >= 2 else tensor.unsqueeze(0) if tensor.ndim else tensor.reshape(1, 1)
 
 
 def _at_least_3d(tensor):

@@ -17,15 +17,13 @@ from ..core.device import device
 from ..core.dtype import bool_, dtype, int32
 from ..core.layouts import layout, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from ..core.size import Size
-from ..core.state import thread
 from ..dispatch.call import host_tensor
 from ..dispatch.registry import Composite, view
-from ..graph.value import Aval, aval_of
 from ..tensors import storages  # noqa: F401 - Tensor's methods, all of which the class below hands over
 from ..tensors.convert import host_array
-from ..tensors.tape import Edge
 from ..tensors.tensor import Tensor, new_tensor
 from . import copy, indexing, legacy, tensor_methods  # noqa: F401 - the same
+from .composed import ComposedTensor, bound_arguments, called_name, check_not_leaf
 
 __all__ = [
     "COMPRESSED", "IMPLEMENTATIONS", "LAYOUT_NAMES", "SparseTensor", "become", "compressed", "coo", "host", "index_tensor", "like", "linear_index",
@@ -59,26 +57,22 @@ def sparse(*names: str) -> Callable[[Callable], Callable]:
 
 
 # ---------------------------------------------------------------------------------------------------------------- the class
-class SparseTensor(Tensor):
+class SparseTensor(ComposedTensor):
     """A tensor that keeps the elements which are not zero: values, and indices that say where they stand.
 
     Slots:
         _kind: the layout.
         _index: ``(indices,)`` of ``(sparse dimensions, elements)``, or ``(compressed indices, plain indices)``.
-        _elements: the values; what follows their first dimension (behind batches, in front of blocks) is dense.
+        _elements (of the base): the values; what follows their first dimension (behind batches, in front of blocks) is dense.
         _size: the shape.
         _coalesced: each place occurs once, in order.
     """
 
-    __slots__ = ("_kind", "_index", "_elements", "_size", "_coalesced")
+    __slots__ = ("_kind", "_index", "_size", "_coalesced")
     __module__ = "torch"
-    _storage = None
-    _base_tensor = None
-    _flags = 0
 
     _kind: layout
     _index: tuple[Tensor, ...]
-    _elements: Tensor
     _size: Size
     _coalesced: bool
 
@@ -93,8 +87,7 @@ class SparseTensor(Tensor):
         kwargs = dict(kwargs or {})
         if any(t is not cls and getattr(t.__torch_function__, "__func__", None) is not _DEFAULT for t in types):
             return NotImplemented  # a class of the user's
-        owner = getattr(func, "__self__", None)
-        name = getattr(owner.fget if isinstance(owner, property) else func, "__name__", "")
+        owner, name = getattr(func, "__self__", None), called_name(func)
         found = None if getattr(func, "__module__", "") == "torch.sparse" else IMPLEMENTATIONS.get(name)
         if found is not None:
             out = kwargs.pop("out", None)
@@ -110,37 +103,20 @@ class SparseTensor(Tensor):
         overloads = [declared for declared, _ in getattr(func, "overloads", [(declared, None)])]
         for each in overloads:
             if isinstance(each, Composite) and not name.endswith("_"):
-                arguments = _bound(each, args, kwargs)
+                arguments = bound_arguments(each, args, kwargs)
                 if arguments is not None:
                     return each.body(**arguments)
         not_implemented(name if name.endswith("_") else declared.qualified_name, (*args, *kwargs.values()))
 
-    @property
-    def _value(self) -> NoReturn:  # type: ignore[override]
-        not_implemented("an operator", (self,))
-
-    def _content(self) -> NoReturn:
-        not_implemented("an operator", (self,))
-
-    def _aval(self) -> Aval:
-        """Size, dtype and device, as those of a dense tensor."""
-        return aval_of(tuple(self._size), self.dtype, self.device)
+    def refuse(self, name: str) -> NoReturn:
+        """Refuse an operator."""
+        not_implemented(name, (self,))
 
     # -------------------------------------------------------------------------------------------------------- metadata
     @property
     def shape(self) -> Size:
         """The size of each dimension."""
         return self._size
-
-    @property
-    def dtype(self) -> dtype:
-        """The dtype of the values."""
-        return self._elements.dtype
-
-    @property
-    def device(self) -> device:
-        """Where the tensor lives."""
-        return self._elements.device
 
     @property
     def layout(self) -> layout:
@@ -157,86 +133,10 @@ class SparseTensor(Tensor):
         """Whether the layout is ``torch.sparse_csr``."""
         return self._kind is sparse_csr
 
-    def size(self, dim: int | None = None) -> Any:
-        """The shape, or the size of one dimension."""
-        return getattr(Tensor.size, "__wrapped__", Tensor.size)(self, dim)
-
-    def dim(self) -> int:
-        """The number of dimensions."""
-        return len(self._size)
-
-    ndimension = dim
-    ndim = property(dim)
-
-    def numel(self) -> int:
-        """The number of elements that the dense tensor has."""
-        return self._size.numel()
-
-    nelement = numel
-
-    def is_inference(self) -> bool:
-        """Made under ``inference_mode``."""
-        return self._elements.is_inference()
-
-    def is_conj(self) -> bool:
-        """Never: conjugation is done at once."""
-        return False
-
-    is_neg = is_conj
-
     # -------------------------------------------------------------------------------------------------------- the tape
-    @property
-    def _edge(self) -> Edge | None:  # type: ignore[override]
-        return self._elements._edge
-
-    def _current_edge(self) -> Edge | None:
-        return self._elements._current_edge()
-
-    @property
-    def requires_grad(self) -> bool:
-        """Whether a gradient is asked for."""
-        return self._elements.requires_grad
-
-    @requires_grad.setter
-    def requires_grad(self, value: bool) -> None:
-        self.requires_grad_(value)
-
-    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Set whether a gradient is asked for; only for leaves."""
-        self._elements.requires_grad_(requires_grad)
-        return self
-
-    @property
-    def is_leaf(self) -> bool:
-        """Not the result of a recorded operator."""
-        return self._elements.is_leaf
-
-    @property
-    def grad_fn(self) -> Any:
-        """The node that computed this tensor."""
-        return self._elements.grad_fn
-
-    @property
-    def output_nr(self) -> int:
-        """Which result of its node it is."""
-        return self._elements.output_nr
-
-    @property
-    def retains_grad(self) -> bool:
-        """A non-leaf whose gradient is kept."""
-        return self._elements.retains_grad
-
-    @property
-    def _version(self) -> int:
-        return self._elements._version
-
-    @property
-    def _base(self) -> None:
-        return None
-
-    def detach(self) -> Tensor:
-        """The same memory, off the tape."""
-        return like(self, self._elements.detach())
+    def with_elements(self, elements: Tensor) -> SparseTensor:
+        """Other values at the same places."""
+        return like(self, elements)
 
     @property
     def data(self) -> Tensor:
@@ -246,36 +146,6 @@ class SparseTensor(Tensor):
     @data.setter
     def data(self, other: Any) -> None:
         become(self, other.detach())
-
-    def detach_(self) -> Tensor:
-        """Take this tensor off the tape."""
-        self._elements = self._elements.detach()
-        return self
-
-    @property
-    def grad(self) -> Tensor | None:  # type: ignore[override]
-        """The gradient that ``backward`` accumulated: sparse, with the places of this tensor."""
-        found = self._elements.grad
-        return None if found is None else self.of_gradient(found)
-
-    @grad.setter
-    def grad(self, value: Tensor | None) -> None:
-        if value is not None and (not isinstance(value, SparseTensor) or value.shape != self.shape):
-            raise RuntimeError(f"assigned grad has data of a different type or size: expected a {self.layout} tensor of size {list(self.shape)}")
-        self._elements.grad = None if value is None else self.to_gradient(value)
-
-    def retain_grad(self) -> None:
-        """Keep this tensor's gradient in ``.grad`` although it is no leaf."""
-        self._elements.retain_grad()
-
-    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Any:
-        """Call ``hook(gradient)`` with the sparse gradient whenever it has been computed."""
-
-        def on_values(gradient: Tensor) -> Tensor | None:
-            answer = hook(self.of_gradient(gradient))
-            return None if answer is None else self.to_gradient(answer)
-
-        return self._elements.register_hook(on_values)
 
     def of_gradient(self, gradient: Tensor) -> SparseTensor:
         """The gradient of this tensor from that of its values: duplicates of a place share one."""
@@ -315,22 +185,6 @@ _DEFAULT = Tensor.__torch_function__.__func__  # type: ignore[attr-defined]
 SparseTensor.__name__ = SparseTensor.__qualname__ = "Tensor"  # what users see: the layout tells
 
 
-def _bound(declared: Composite, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any] | None:
-    """The arguments of a composite by name; None when they do not fit."""
-    arguments = declared.schema.arguments
-    if len(args) > len(arguments):
-        return None
-    found = dict(zip([a.name for a in arguments], args))
-    for name, value in kwargs.items():
-        found["self" if name == "input" and arguments[0].name == "self" else name] = value
-    for argument in arguments:
-        if argument.name not in found:
-            if argument.required:
-                return None
-            found[argument.name] = argument.default
-    return found if len(found) == len(arguments) else None
-
-
 def not_implemented(name: str, arguments: Any) -> NoReturn:
     """Refuse an operator.
 
@@ -350,15 +204,11 @@ def _in_place(func: Any, found: Callable, args: tuple, kwargs: dict[str, Any]) -
     target = args[0]
     if not isinstance(target, SparseTensor):
         return func(target, *[a.to_dense() if isinstance(a, SparseTensor) else a for a in args[1:]], **kwargs)
-    if target.requires_grad and target.is_leaf and thread.state.grad_enabled:
-        raise RuntimeError(_LEAF)
+    check_not_leaf(target)
     result = found(*args, **kwargs)
     if result.dtype is not target.dtype:
         result = result.to(target.dtype)
     return become(target, result)
-
-
-_LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
 
 
 def _into(out: Tensor, result: Tensor) -> Tensor:
@@ -372,8 +222,7 @@ def _into(out: Tensor, result: Tensor) -> Tensor:
 
 def become(target: Any, other: Any) -> Any:
     """Let a sparse tensor have another one's components."""
-    if target.requires_grad and target.is_leaf and thread.state.grad_enabled:
-        raise RuntimeError(_LEAF)
+    check_not_leaf(target)
     values = other._elements
     if target.requires_grad and target.is_leaf:  # it stays one, and keeps its gradient where its values only change
         if target._elements.shape == values.shape:

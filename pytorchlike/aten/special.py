@@ -87,6 +87,12 @@ def ndtri(self):
     return special.ndtri(self)
 
 
+@ndtri.grad("self")
+@rounded_once
+def _(g, result):
+    return g * (math.sqrt(2 * math.pi) * jnp.exp(result * result / 2))
+
+
 # ---------------------------------------------------------------------- gamma functions
 @_float_op("lgamma(Tensor self) -> Tensor", aliases=("special.gammaln",))
 @rounded_once

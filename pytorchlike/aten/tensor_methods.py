@@ -41,7 +41,7 @@ def T(self: Tensor) -> Tensor:
             UserWarning,
             stacklevel=2,
         )
-    return lookup("numpy_T")(self)
+    return lookup("permute")(self, tuple(range(self.ndim))[::-1])
 
 
 @tensor_property
@@ -50,9 +50,7 @@ def mT(self: Tensor) -> Tensor:
     if self.ndim == 0:
         _warn_0d("mT", "This function is the identity in these cases.")
         return lookup("numpy_T")(self)
-    return lookup("mT")(self)
-
-
+    return lookup("mT")(self) if self.ndim == 1 else lookup("transpose.int")(self, -2, -1)  # of one dimension, `mT` has the error
 
 
 @tensor_property

@@ -44,10 +44,17 @@ def _extreme(x, p, axes, keepdim):
     return jnp.min(size, axis=axes, keepdims=keepdim, initial=jnp.inf)
 
 
+@functools.partial(jax.custom_jvp, nondiff_argnums=(1, 2, 3))
+def norm_by_rule(x, p, axes, keepdim):
+    """`power_norm` for the bodies of other operators: it has torch's conventions also when JAX differentiates it."""
+    return power_norm(x, p, axes, keepdim)
+
+
 @_extreme.defjvp
-def _(p, axes, keepdim, primals, tangents):
+@norm_by_rule.defjvp
+def _by_rule(p, axes, keepdim, primals, tangents):
     """By the rule: JAX's own looks for the elements that equal the result, and the absolute values of complex ones are not rounded alike."""
-    value = _extreme(primals[0], p, axes, keepdim)
+    value = power_norm(primals[0], p, axes, keepdim)
     slope = power_norm_gradient(jnp.ones_like(value), primals[0], value, p, axes, keepdim)
     return value, jnp.sum((jnp.conj(slope) * tangents[0]).real, axis=axes, keepdims=keepdim)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..aten.composed import ComposedTensor
 from ..aten.sparse_tensor import SparseTensor
 from ..tensors.mutation import write_into
 from ..tensors.tape import AccumulateGrad, Edge
@@ -53,12 +54,12 @@ def passed_on(gradients: Sequence[Tensor | None], edges: Sequence[Edge | None]) 
 
 
 def as_roots(tensors: Sequence[Any], gradients: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """What backward starts from, and the gradients given for it, with the values in the place of sparse tensors."""
+    """What backward starts from, and the gradients given for it, with the elements in the place of sparse and masked tensors."""
     pairs = list(zip(tensors, gradients))
-    given = tuple([t.to_gradient(g) if isinstance(t, SparseTensor) and isinstance(g, Tensor) else g for t, g in pairs])
-    return tuple([t._elements if isinstance(t, SparseTensor) else t for t in tensors]), given
+    given = tuple([t.to_gradient(g) if isinstance(t, ComposedTensor) and isinstance(g, Tensor) else g for t, g in pairs])
+    return tuple([t._elements if isinstance(t, ComposedTensor) else t for t in tensors]), given
 
 
 def as_sparse(inputs: Sequence[Any], gradients: Sequence[Any]) -> tuple[Any, ...]:
-    """The gradients of inputs, sparse for those that are."""
-    return tuple([x.of_gradient(g) if isinstance(x, SparseTensor) and g is not None else g for x, g in zip(inputs, gradients, strict=True)])
+    """The gradients of inputs, sparse or masked for those that are."""
+    return tuple([x.of_gradient(g) if isinstance(x, ComposedTensor) and g is not None else g for x, g in zip(inputs, gradients, strict=True)])

@@ -89,7 +89,8 @@ def compile(model: Callable | None = None, *, fullgraph: bool = False, dynamic: 
     Args:
         model: a function or a module; None makes a decorator.
         fullgraph: raise where a call cannot be captured.
-        dynamic: accepted; each combination of shapes is captured on its own, up to ``config.recompile_limit``.
+        dynamic: whether other sizes count as recompilations (``config.recompile_limit``): False: each does; True: none does; None: those of
+            dimensions that are marked (``torch._dynamo.mark_dynamic``), or were seen with two sizes, do not.  Each is captured on its own.
         backend: "inductor", "aot_eager" and the like all mean XLA; "eager" runs the function as it is.
         mode, options: torch's are accepted and change nothing.
         name: what messages call it; its own name if left out.
@@ -122,11 +123,11 @@ def compile(model: Callable | None = None, *, fullgraph: bool = False, dynamic: 
     if disable or settings.config.disable:
         return model
     if isinstance(model, Module):
-        call = model.__call__ if backend == "eager" else Compiled(model.__call__, model, fullgraph, name or type(model).__name__, recompile_limit)
+        call = model.__call__ if backend == "eager" else Compiled(model.__call__, model, fullgraph, name or type(model).__name__, recompile_limit, dynamic)
         return OptimizedModule(model, call)
     if backend == "eager":
         return model
-    compiled = Compiled(model, model, fullgraph, name or str(getattr(model, "__name__", type(model).__name__)), recompile_limit)
+    compiled = Compiled(model, model, fullgraph, name or str(getattr(model, "__name__", type(model).__name__)), recompile_limit, dynamic)
 
     @functools.wraps(model)
     def call_compiled(*args: Any, **kwargs: Any) -> Any:

@@ -105,12 +105,16 @@ class Capture(Listener):
     def note_floats(self, sources: list[tuple[dict, str, int | None]]) -> None:
         """The floats that are recorded next are read anew at each replay from these dictionaries (an optimizer's groups)."""
         first = len(self.trace.floats)
+        if self.watch is not None and any(id(container) not in self.watch.containers for container, _, _ in sources):
+            self.give_up("an optimizer is used that the call itself made")
         for k, (container, key, index) in enumerate(sources):
             self.actions.append(("float", first + k, container, key, index))
 
     def run_on_host(self, function: Callable[..., Any], args: tuple) -> Any:
         """Run Python that each replay runs again at the same place; what it writes is no effect of the call."""
         watch = self.watch
+        if watch is not None and any(id(argument) not in watch.outside for argument in args[:1]):
+            self.give_up(f"a {type(args[0]).__name__} is used that the call itself made")
         before = {(id(container), key) for container, key, _, _ in watch.changes() if container is not None} if watch is not None else set()
         with self.pause():
             result = function(*args)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+import logging
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -16,10 +16,13 @@ from .capture import Break, Capture
 from .guards import ambient
 from .logs import log
 from .replay import Replay, Unreplayable
+from .sizes import Sizes, shapes_of
 from .structure import flatten
 from .watch import Watch
 
-__all__ = ["Compiled", "Unsupported", "all_compiled"]
+__all__ = ["Compiled", "FailOnRecompileLimitHit", "RecompileError", "Unsupported", "all_compiled"]
+
+_warnings = logging.getLogger("torch._dynamo.convert_frame")
 
 #: Every compiled function that is alive, for `compiler.reset`.
 all_compiled: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -27,6 +30,18 @@ all_compiled: weakref.WeakSet[Any] = weakref.WeakSet()
 
 class Unsupported(RuntimeError):  # noqa: N818 - torch's name
     """A call with ``fullgraph=True`` that cannot be captured as one graph."""
+
+    __module__ = "torch._dynamo.exc"
+
+
+class FailOnRecompileLimitHit(Exception):  # noqa: N818 - torch's name
+    """A function with ``fullgraph=True`` would have to be captured more often than ``config.recompile_limit`` says."""
+
+    __module__ = "torch._dynamo.exc"
+
+
+class RecompileError(Exception):
+    """A function would be captured again though ``config.error_on_recompile`` is set."""
 
     __module__ = "torch._dynamo.exc"
 
@@ -39,6 +54,8 @@ class Compiled:
         target: the object that guards refer to: the function, or the module whose forward it is.
         fullgraph: raise where a call cannot be captured.
         name: for messages and profiles.
+        limit: how many captured calls it may have for the same dynamic sizes; None: the setting's.
+        dynamic: which sizes are; see `Sizes`.
 
     Attributes:
         replays: captured calls, the one that was used last in front.
@@ -47,15 +64,17 @@ class Compiled:
         calls, captures: how many calls, how many of them were captured.
     """
 
-    def __init__(self, function: Callable, target: Any, fullgraph: bool, name: str, limit: int | None = None) -> None:
+    def __init__(self, function: Callable, target: Any, fullgraph: bool, name: str, limit: int | None = None,
+                 dynamic: bool | None = None) -> None:  # fmt: skip
         self.function, self.target, self.fullgraph, self.name = function, target, fullgraph, name
-        self.limit = limit  # None: the setting's
+        self.limit = limit
+        self.sizes = Sizes(dynamic)
         self.replays: list[Replay] = []
         self.breaks: list[Break] = []
         self.misses: list[str] = []
         self.floating: set[tuple] = set()
         self.calls = self.captures = self.failures = 0
-        self.gave_up = False
+        self.gave_up = self.has_warned = False
         all_compiled.add(self)
 
     @property
@@ -70,7 +89,8 @@ class Compiled:
         self.misses.clear()
         self.floating.clear()
         self.calls = self.captures = self.failures = 0
-        self.gave_up = False
+        self.sizes.varying.clear()
+        self.gave_up = self.has_warned = False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         state = thread.state
@@ -88,22 +108,37 @@ class Compiled:
                 return replay(known)
             if failed is None:
                 failed = known
+        if self.gave_up:
+            return self.function(*args, **kwargs)
         if failed is not None:
             self._missed(self.replays[0], failed)
-        if self.gave_up or len(self.replays) >= self.most:
-            return self._past_the_limit(args, kwargs)
+        shapes = shapes_of(leaves)
+        if self.replays:
+            self.sizes.observe(leaves, shapes, self.replays[0].shapes)
+            limit = self._limit_hit(shapes)
+            if limit is not None:
+                return self._past_the_limit(limit, args, kwargs)
         return self._capture(args, kwargs, structure, leaves)
+
+    def _limit_hit(self, shapes: tuple) -> tuple[str, int] | None:
+        """The limit that one more captured call would exceed."""
+        alike = sum(self.sizes.are_alike(shapes, replay.shapes) for replay in self.replays)
+        if alike >= self.most:
+            return "recompile_limit", self.most
+        most = settings.config.accumulated_recompile_limit
+        return ("accumulated_recompile_limit", most) if len(self.replays) >= most else None
 
     def _otherwise(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Run where nothing is captured: inside JAX's transformations, inside another compiled function, or by `set_stance`."""
-        if settings.stance == "fail_on_recompile" and not thread.state.immediate and thread.state.capture is None:
+        if settings.stance in ("fail_on_recompile", "eager_on_recompile") and not thread.state.immediate and thread.state.capture is None:
             leaves: list[Any] = []
             structure = flatten((args, kwargs), leaves)
             for replay in self.replays:
                 known = replay.guards.check(structure, leaves)
                 if known.__class__ is list:
                     return replay(known)
-            raise RuntimeError("Detected recompile when torch.compile stance is 'fail_on_recompile'")
+            if settings.stance == "fail_on_recompile":
+                raise RuntimeError("Detected recompile when torch.compile stance is 'fail_on_recompile'")
         return self.function(*args, **kwargs)
 
     # ----------------------------------------------------------------------------------------------------------- capturing
@@ -130,6 +165,7 @@ class Compiled:
             try:
                 replay = Replay(self.name, capture, watch, leaves, structure, result, ambience)
                 replay.take_over()
+                replay.shapes = shapes_of(leaves)
                 self.replays.insert(0, replay)
                 log("graph_code", "%s captured: %d operators, %d guards", self.name, len(replay.instruction.steps), len(replay.guards))
             except Unreplayable as reason:
@@ -171,15 +207,18 @@ class Compiled:
             self.floating.add(place)
         self.misses.append(reason)
         log("recompiles", "Recompiling %s: %s", self.name, reason)
+        if settings.config.error_on_recompile:
+            raise RecompileError(f"Recompiling function {self.name}: {reason}")
 
-    def _past_the_limit(self, args: tuple, kwargs: dict[str, Any]) -> Any:
-        if not self.gave_up:
-            self.gave_up = True
-            warnings.warn(
-                f"torch.compile hit config.recompile_limit ({self.most}) for {self.name!r}; last reason: "
-                f"{self.misses[-1] if self.misses else 'none'}. Further calls that no captured one fits run without compilation.",
-                stacklevel=3,
-            )
+    def _past_the_limit(self, limit: tuple[str, int], args: tuple, kwargs: dict[str, Any]) -> Any:
+        if not self.has_warned:
+            self.has_warned = True
+            code = getattr(getattr(self.function, "__func__", self.function), "__code__", None)
+            where = "" if code is None else f" ({code.co_filename}:{code.co_firstlineno})"
+            _warnings.warning(
+                'torch._dynamo hit config.%s (%s)\n   function: \'%s\'%s\n   last reason: %s\nTo log all recompilation reasons, use TORCH_LOGS="recompiles".',
+                *limit, self.name, where, self.misses[-1] if self.misses else "none",
+            )  # fmt: skip
+        if self.fullgraph:
+            raise FailOnRecompileLimitHit("Hard failure due to fullgraph=True")
         return self.function(*args, **kwargs)
-
-

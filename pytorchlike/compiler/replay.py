@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from ..core.layouts import strided
 from ..core.state import thread
 from ..graph import recorder
 from ..graph.value import Value, constant
@@ -36,6 +37,9 @@ class Replay:
         arguments, structure: the flat arguments and their structure.
         result: what the call returned.
         ambience: `guards.ambient` before the call.
+
+    Attributes:
+        shapes: of the tensors among the arguments.
 
     Raises:
         Unreplayable: with the reason.
@@ -69,6 +73,8 @@ class Replay:
         self.structure = flatten(result, leaves)
         self.result_plans = [self._describe(leaf, "the result") for leaf in leaves]
         del leaves, result
+        if not self._slots:
+            self._keep_checks()
         slots = tuple(sorted(self._slots))
         self.instruction: Captured = captured(name, self._trace.position, slots)
         order = {slot: k for k, slot in enumerate(slots)}
@@ -82,7 +88,14 @@ class Replay:
         if not self._needed <= self.guards.found:
             raise Unreplayable("a tensor is used that is not found again")
         self.runs = 0
+        self.shapes: tuple = ()
         del self._watch, self._inputs
+
+    def _keep_checks(self) -> None:
+        """A call without results may check data all the same: a program has results, so that of a check is one."""
+        checking = next((s for s in self._trace.position.path() if s.instruction is not None and s.instruction.data_checks), None)
+        if checking is not None:
+            self._slots[checking.slot] = 0
 
     # ------------------------------------------------------------------------------------------------------------- inputs
     def _input_values(self) -> dict[Value, tuple]:
@@ -203,9 +216,13 @@ class Replay:
         return "tensor", number
 
     def _new_tensor(self, tensor: Tensor, where: str) -> tuple:
+        if tensor.is_sparse or tensor.is_quantized or tensor.layout is not strided:
+            raise Unreplayable(f"{where} is a tensor of another layout than strided")
         if tensor.__dict__:
             raise Unreplayable(f"{where} is a tensor with attributes of its own")
         storage = tensor._storage
+        if storage is not None and storage.host is not None:
+            raise Unreplayable(f"{where} is a new tensor that shares its memory with something outside")
         edge = self._edge(tensor._edge, tensor)
         cls = type(tensor)
         gradient = gradient_of(tensor)
@@ -229,7 +246,7 @@ class Replay:
             place = ("known", holder.number)
         return "window", place, tensor._geometry, None if base is None else self._tensor(base, where), flags, edge, cls
 
-    def _edge(self, edge: Any, tensor: Tensor) -> Any:
+    def _edge(self, edge: Any, tensor: Tensor | None) -> Any:
         """How a replay finds a place on the tape: None, a known tensor's, a new leaf's, or a result of a node it makes."""
         if edge is None:
             return None
@@ -239,7 +256,7 @@ class Replay:
             return "known", known.number
         node, number = edge
         if type(node) is AccumulateGrad:
-            if node.leaf() is tensor:
+            if tensor is not None and node.leaf() is tensor:
                 return ("leaf",)
             raise Unreplayable("the tape leads to a tensor that is not found again")
         return "node", self._node(node), number
@@ -260,7 +277,7 @@ class Replay:
             if missing:
                 stack += missing
                 continue
-            planned = tuple([None if e is None else self._edge(e, None) for e in edges])  # type: ignore[arg-type]
+            planned = tuple([None if e is None else self._edge(e, None) for e in edges])
             if any(type(value) is PackedValue for value in node.saved or ()):
                 raise Unreplayable("hooks on saved tensors")
             saved = None if node.saved is None else tuple([self._reference(value) for value in node.saved])

@@ -34,4 +34,6 @@ def unflatten(structure: Any, leaves: Any) -> Any:
     if kind is dict:
         return {key: unflatten(each, leaves) for key, each in zip(structure[1], structure[2], strict=True)}
     values = [unflatten(each, leaves) for each in structure[1]]
-    return values if kind is list else tuple(values) if kind is tuple else kind(*values)
+    if kind is list or kind is tuple:
+        return kind(values)
+    return kind._make(values) if hasattr(kind, "_make") else kind(values)  # a named tuple, or an operator's named results

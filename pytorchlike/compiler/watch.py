@@ -128,7 +128,12 @@ class Watch:
         """A tensor from outside; what it is like now is noted, and what its gradient is like."""
         found = self.known.get(id(tensor))
         if found is None:
-            found = self.known[id(tensor)] = Known(tensor, len(self.known), is_fixed, where)
+            try:
+                found = Known(tensor, len(self.known), is_fixed, where)
+            except NotImplementedError:  # sparse, quantized: there is no memory of elements
+                self.capture.give_up(f"{where} is a {type(tensor).__name__} of another layout than strided")
+                return
+            self.known[id(tensor)] = found
             if found.gradient is not None:
                 self.find(found.gradient, False, f"{where}.grad")
 

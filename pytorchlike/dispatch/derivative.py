@@ -14,7 +14,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from ..core import state as core_state
 from ..graph.generic import Bound
@@ -95,39 +94,32 @@ def vjp_backward(instruction: Instruction, needed: tuple[bool, ...], inputs: tup
 
     def build(present: tuple[bool, ...]) -> Instruction:
         def make(avals: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
-            return _pull_back(instruction, needed, present, avals[:count], avals[count:])
+            return functools.partial(_pull_back, instruction, needed, present, avals)
 
-        bound = Bound((vjp_backward, instruction, needed, present), (*inputs, *outputs), make)
-        return Differentiable(f"{instruction.name}_backward", make(bound.avals), instruction.float_count, instruction.int_count, bound=bound)
+        bound = Bound((vjp_backward, instruction, needed, present), inputs, make)
+        return Differentiable(f"{instruction.name}_backward", make(inputs), instruction.float_count, instruction.int_count, bound=bound)
 
     return Backward(name or _in_capitals(instruction.name), range(count), (), needed, inputs, outputs, build)
 
 
-def _pull_back(instruction: Instruction, needed: tuple[bool, ...], present: tuple[bool, ...], inputs: Sequence[Aval],
-               outputs: Sequence[Aval]) -> Callable[..., tuple[Any, ...]]:  # fmt: skip
-    """The function of `vjp_backward`, for avals of the inputs and outputs."""
-    count = len(inputs)
+def _pull_back(instruction: Instruction, needed: tuple[bool, ...], present: tuple[bool, ...], inputs: Sequence[Aval], *arguments: Any) -> tuple[Any, ...]:
+    """What the instruction made by `vjp_backward` computes, of (inputs, gradients that are there, numbers)."""
+    count, given = len(inputs), sum(present)
+    arrays, grads, scalars = arguments[:count], arguments[count : count + given], arguments[count + given :]
+    positions = [k for k, need in enumerate(needed) if need]
 
-    def pull_back(*arguments: Any) -> tuple[Any, ...]:
-        arrays, rest = list(arguments[:count]), arguments[count:]
-        grads, scalars = rest[: sum(present)], rest[sum(present) :]
-        positions = [k for k, need in enumerate(needed) if need]
+    def forward(*differentiated: Any) -> tuple[Any, ...]:
+        full = list(arrays)
+        for position, array in zip(positions, differentiated, strict=True):
+            full[position] = array
+        results = instruction.function(*full, *scalars)
+        results = results if isinstance(results, (tuple, list)) else (results,)
+        # a gradient of zeros for the others would make NaN where their derivatives are infinite
+        return tuple([result for result, there in zip(results, present, strict=True) if there])
 
-        def forward(*differentiated: Any) -> tuple[Any, ...]:
-            full = list(arrays)
-            for position, array in zip(positions, differentiated, strict=True):
-                full[position] = array
-            results = instruction.function(*full, *scalars)
-            return tuple(results) if isinstance(results, (tuple, list)) else (results,)
-
-        _, pull = jax.vjp(forward, *[arrays[p] for p in positions])
-        cotangents = tuple(
-            np.zeros(aval.size, jax.dtypes.float0) if g is None else jnp.conj(g)
-            for g, aval in zip(spread(grads, present, outputs), outputs, strict=True)
-        )
-        return tuple(fit_gradient(jnp.conj(g), inputs[p]) for g, p in zip(pull(cotangents), positions, strict=True))
-
-    return pull_back
+    _, pull = jax.vjp(forward, *[arrays[p] for p in positions])
+    cotangents = tuple([jnp.conj(g) for g in grads])
+    return tuple(fit_gradient(jnp.conj(g), inputs[p]) for g, p in zip(pull(cotangents), positions, strict=True))
 
 
 def rule_backward(operator: Any, instruction: Any, needed: tuple[bool, ...], inputs: tuple[Aval, ...], outputs: tuple[Aval, ...]) -> Backward:

@@ -131,6 +131,9 @@ def _check_fits(target: Tensor, result: Value, casts: bool) -> None:
         )
     if target.device != result.aval.device:
         raise RuntimeError(f"Expected out tensor to have device {result.aval.device}, but got {target.device} instead")
+    storage = target._storage
+    if storage is not None and target.shape != result.aval.size and target._geometry.offset + result.aval.numel > storage.base.numel:
+        storage.check_resizable()
     check_writable_memory(target)
 
 
@@ -147,6 +150,8 @@ def _put(target: Tensor, result: Value) -> None:
                 UserWarning,
                 stacklevel=3,
             )
-        target.data = make_tensor(result)
-        return
+        if target._storage is None:
+            target.data = make_tensor(result)
+            return
+        target.resize_(result.aval.size)  # type: ignore[attr-defined]
     write_into(target, result)

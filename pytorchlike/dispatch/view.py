@@ -17,9 +17,9 @@ from ..graph.value import Aval, aval_of
 from ..tensors.elements import Elements, elements_of, like_memory, with_elements
 from ..tensors.geometry import Geometry, contiguous
 from ..tensors.restricted import MULTI_OUTPUT_VIEW, NO_GRAD_VIEW
-from ..tensors.tape import Backward, connect, move_retained
-from ..tensors.tensor import PLAIN_TYPES, Tensor, alias_of, make_storage, make_view, view_edge
-from ..tensors.views import Window, window
+from ..tensors.tape import Backward, Edge, connect, move_retained
+from ..tensors.tensor import PLAIN_TYPES, Tensor, alias_of, base_aval, make_storage, make_view
+from ..tensors.views import Window, view_backward, window
 from . import keys
 from .derivative import Differentiable, backward_name
 from .registry import ViewOperator
@@ -28,7 +28,7 @@ __all__ = ["call_view", "call_view_inplace"]
 
 _view_memo: dict[tuple, _ViewPlan] = {}
 #: Operators with several results for which torch calls an operator with one result several times.
-_MANY_SINGLE_VIEWS = frozenset({"tensor_split"})
+_MANY_SINGLE_VIEWS = frozenset({"dsplit", "hsplit", "tensor_split", "vsplit"})
 
 
 class ViewAdjoint(Differentiable):
@@ -130,13 +130,20 @@ def call_view(operator: ViewOperator, tensor: Tensor, arguments: tuple[Any, ...]
     flags = NO_GRAD_VIEW if not state.grad_enabled else MULTI_OUTPUT_VIEW if plan.several and operator.name not in _MANY_SINGLE_VIEWS else 0
     if edge is None or not state.grad_enabled:
         views = tuple([make_view(tensor, r, None, flags) for r in plan.results])
-    elif operator.name == "as_strided":  # it looks at the whole storage, so its gradient goes to the base tensor
-        base = tensor if tensor._base is None else tensor._base
-        views = (make_view(tensor, plan.results[0], view_edge(base, plan.results[0]), flags),)
+    elif operator.name == "as_strided":  # it looks at the whole storage; its gradient goes to the elements that the tensor has of it
+        views = (make_view(tensor, plan.results[0], _window_edge(tensor, edge, plan.results[0]), flags),)
     else:
         node = connect(plan.backward(tensor), (edge,), (), ())
         views = tuple([make_view(tensor, r, (node, k), flags) for k, r in enumerate(plan.results)])
     return views if plan.several else views[0]
+
+
+def _window_edge(tensor: Tensor, edge: Edge, at: Geometry) -> Edge:
+    """The place on the tape of a window on a tensor's storage."""
+    storage = make_storage(tensor)
+    whole = tensor._geometry is storage.base
+    aval, inside = (storage.value.aval, None) if whole else (base_aval(tensor), tensor._geometry)
+    return (connect(view_backward(aval, storage.base, at, inside), (edge,), (storage.value,), ()), 0)
 
 
 def _memory(tensor: Tensor) -> dtype:

@@ -8,7 +8,7 @@ from typing import Any
 from ..core import dtype as dtypes
 from ..core.typeinfo import finfo
 from ..tensors.tensor import Tensor
-from .optimizer import RuleOptimizer, _full
+from ._rules import RuleOptimizer, _full
 
 __all__ = ["Adafactor"]
 

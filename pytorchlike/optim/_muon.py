@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from typing import Any
 
 from ..tensors.tensor import Tensor
-from .optimizer import RuleOptimizer
+from ._rules import RuleOptimizer
 
 __all__ = ["Muon"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
-from jax import Array
+from jax import Array, lax
 from optax import (
     GradientTransformation,
     add_decayed_weights,
@@ -158,13 +158,13 @@ class DampenedTraceState(NamedTuple):
 
 
 def dampened_trace(decay: Array, dampening: Array, nesterov: bool, first: bool) -> GradientTransformation:
-    """Momentum into which only ``1 - dampening`` of each gradient goes, except for the first one."""
+    """Momentum into which only ``1 - dampening`` of each gradient goes, except for the first one, which torch detaches from the tape."""
 
     def init(p: Array) -> DampenedTraceState:
         return DampenedTraceState(jnp.zeros_like(p))
 
     def update(g: Array, state: DampenedTraceState, p: Array | None = None) -> tuple[Array, DampenedTraceState]:
-        momentum = g if first else decay * state.trace + (1 - dampening) * g
+        momentum = lax.stop_gradient(g) if first else decay * state.trace + (1 - dampening) * g
         return (g + decay * momentum if nesterov else momentum), DampenedTraceState(momentum)
 
     return GradientTransformation(init, update)

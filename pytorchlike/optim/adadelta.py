@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..tensors.tensor import Tensor
+from ._rules import Check, RuleOptimizer
 from .adam import decayed
-from .optimizer import Check, RuleOptimizer
 
 __all__ = ["Adadelta"]
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..tensors.tensor import Tensor
+from ._rules import Check, RuleOptimizer
 from ._sparse import adagrad_at
 from .adam import decayed
-from .optimizer import Check, RuleOptimizer
 
 __all__ = ["Adagrad"]
 

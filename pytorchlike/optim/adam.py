@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..tensors.tensor import Tensor
-from .optimizer import Check, RuleOptimizer
+from ._rules import Check, RuleOptimizer
 
 __all__ = ["Adam", "MOMENT_CHECKS"]
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..tensors.tensor import Tensor
+from ._rules import RuleOptimizer
 from .adam import MOMENT_CHECKS, decayed
-from .optimizer import RuleOptimizer
 
 __all__ = ["RAdam"]
 

@@ -6,8 +6,8 @@ from collections.abc import Hashable, Mapping
 from typing import Any
 
 from ..tensors.tensor import Tensor
+from ._rules import Check, RuleOptimizer
 from ._sparse import add_at
-from .optimizer import Check, RuleOptimizer
 
 __all__ = ["SGD"]
 
@@ -55,14 +55,14 @@ class SGD(RuleOptimizer):
             return {}
         first = self.state[param].get("momentum_buffer") is None
         super()._init_state(param, group, on)
-        return {"first": first} if on["dampening"] else {}
+        return {"first": first} if on["dampening"] or group.get("differentiable") else {}
 
     @staticmethod
     def rule(t: Any, h: Any, on: Mapping[str, Any]) -> Any:
         decay = [t.add_decayed_weights(h["weight_decay"])] if on["weight_decay"] else []
         if not on["momentum"]:
             momentum = []
-        elif on["dampening"]:
+        elif "first" in on:
             momentum = [t.dampened_trace(h["momentum"], h["dampening"], on["nesterov"], on["first"])]
         else:
             momentum = [t.trace(h["momentum"], on["nesterov"])]

@@ -11,7 +11,8 @@ from ..graph.instruction import Instruction
 from ..graph.recorder import record, step_boundary
 from ..tensors.mutation import write_into
 from ..tensors.tensor import Tensor
-from .optimizer import Optimizer, _full
+from ._rules import _full
+from .optimizer import Optimizer
 
 __all__ = ["SparseAdam"]
 

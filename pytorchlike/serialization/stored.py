@@ -47,7 +47,7 @@ def shared_storage(memory: np.ndarray, kind: dtype) -> UntypedStorage:
     """A storage that shares the bytes of an array: what is written to it is written there."""
     made = new_storage(memory, kind)
     array = memory.view(kind.numpy)
-    made._storage.host = HostMemory(array, array, made._storage.base)
+    made._storage.share(HostMemory(array, array, made._storage.base))
     return made
 
 

@@ -159,14 +159,15 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
         raise TypeError(f"Got unsupported ScalarType {scalar_type_name(self.dtype)}")
     break_capture("a tensor becomes a numpy array")
     storage = make_storage(self)
-    if storage.host is None:
+    host = storage.host
+    if host is None:
         base = storage.base
         values = np.asarray(recorder.synchronise(storage.value, "numpy"))
         owner = np.empty(base.numel, values.dtype)
         host = HostMemory(owner, owner[:], base)
         host.write(values)
-        storage.host = host
-    return storage.host.window(self._geometry)
+        storage.share(host)
+    return host.window(self._geometry)
 
 
 @tensor_method
@@ -223,7 +224,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
     aval = aval_of(tuple(base.size), found, CPU, base.stride)
     tensor = make_tensor(constant(np.empty(0), aval))
     storage = make_storage(tensor)
-    storage.host = HostMemory(owner, memory, base)
+    storage.share(HostMemory(owner, memory, base))
     tensor._geometry = at
     tensor._seen = -1
     return tensor

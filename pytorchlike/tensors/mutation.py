@@ -88,18 +88,21 @@ def check_writable(tensor: Tensor, *, other_requires_grad: bool = False) -> None
     Raises:
         RuntimeError: a leaf that asks for a gradient, a view of one, a view that may not be written to, overlapping memory.
     """
-    check_writable_memory(tensor)
     state = thread.state
     if inference.was_used and not state.inference and tensor.is_inference():
         raise RuntimeError(inference.NOT_IN_PLACE)
-    if not state.grad_enabled:
-        return
+    if state.grad_enabled:
+        _check_tape(tensor, other_requires_grad)
+    check_writable_memory(tensor)
+
+
+def _check_tape(tensor: Tensor, other_requires_grad: bool) -> None:
     base = tensor._base
     edge = tensor._edge if base is not None and tensor._flags & RESTRICTED else tensor._current_edge()
     if base is not None:
         if tensor._flags & RESTRICTED and (edge is not None or base._edge is not None or other_requires_grad):
             raise RuntimeError(refusal(tensor._flags, edge, is_base=False))
-        if base._edge is not None and base._edge[0].is_leaf:
+        if base._edge[0].is_leaf if base._edge is not None else edge is not None:  # a base without an edge is a leaf, too
             raise RuntimeError(_VIEW_OF_LEAF)
     elif edge is not None and edge[0].is_leaf:
         raise RuntimeError(_IS_A_LEAF)

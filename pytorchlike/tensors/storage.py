@@ -47,9 +47,10 @@ class Storage:
         version: counts every change; a view's value read earlier is void when it moves on.
         changes: counts those that the tape must know of; see `Changes`.
         host: the numpy memory that is the truth while somebody outside looks at it; see `HostMemory`.
+        resizable: False for good once numpy or a file has shared the memory.
     """
 
-    __slots__ = ("value", "base", "version", "changes", "host", "_address", "__weakref__")
+    __slots__ = ("value", "base", "version", "changes", "host", "resizable", "_address", "__weakref__")
 
     def __init__(self, value: Value) -> None:
         aval = value.aval
@@ -59,6 +60,7 @@ class Storage:
         self.version = 0
         self.changes = changes = Changes()
         self.host: HostMemory | None = None
+        self.resizable = True
         self._address = 0
         value.origin = (changes, 0)
 
@@ -88,6 +90,20 @@ class Storage:
                 host.write(np.asarray(recorder.materialise(value, "numpy shares the memory")))
             else:
                 self.host = None
+
+    def share(self, host: HostMemory) -> None:
+        """Let memory that somebody outside sees be the truth."""
+        self.host = host
+        self.resizable = False
+
+    def check_resizable(self) -> None:
+        """Refuse to change the size of memory that others have seen.
+
+        Raises:
+            RuntimeError: torch's text.
+        """
+        if not self.resizable:
+            raise RuntimeError("Trying to resize storage that is not resizable")
 
     def refresh(self) -> None:
         """Pick up what numpy code may have written, while it still can; called before each read."""

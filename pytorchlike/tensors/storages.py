@@ -33,7 +33,6 @@ STORAGE_NAMES = {
     "int32": "IntStorage", "int16": "ShortStorage", "int8": "CharStorage", "uint8": "ByteStorage", "bool": "BoolStorage",
     "complex128": "ComplexDoubleStorage", "complex64": "ComplexFloatStorage",
 }  # fmt: skip
-_NOT_RESIZABLE = "Trying to resize storage that is not resizable"
 
 
 def _flat(storage: Storage) -> Tensor:
@@ -45,13 +44,10 @@ def grow(storage: Storage, numel: int) -> None:
     """Make the memory hold ``numel`` elements; what is there stays, the rest is zero.
 
     Raises:
-        RuntimeError: numpy shares the memory.
+        RuntimeError: numpy has shared the memory.
     """
+    storage.check_resizable()
     count = storage.base.numel
-    if storage.host is not None:
-        storage.refresh()
-        if storage.host is not None:
-            raise RuntimeError(_NOT_RESIZABLE)
     flat = views.read(storage.value, storage.base, contiguous((count,)))
     base = contiguous((numel,))
     if storage.value.aval.is_meta:
@@ -116,8 +112,8 @@ class _StorageBase:
         return self._storage.address if self._storage.nbytes else 0
 
     def resizable(self) -> bool:
-        """Whether `resize_` may be called: not while numpy shares the memory."""
-        return self._storage.host is None
+        """Whether `resize_` may be called: not once numpy has shared the memory."""
+        return self._storage.resizable
 
     def is_shared(self) -> bool:
         """Whether other processes see the memory: never."""

@@ -453,7 +453,7 @@ def _which_output(value: Value, edge: Edge | None, owner: Node | None) -> str:
     """``, which is output 0 of Tanh,`` where the tape knows it: the operator that computed the saved tensor or, if it is none of the owner's own
     results, that wrote into it last."""
     if edge is None or isinstance(edge[0], AccumulateGrad):
-        return ","
+        return ""
     assert value.origin is not None
     changes, _ = value.origin
     name, number = edge[0].name(), edge[1]

@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from ..core.state import thread
 from ..graph.instruction import Instruction, Traced
@@ -16,6 +17,7 @@ from ..graph.recorder import record
 from ..graph.value import Aval, Value, aval_of
 from . import lens, strided, windows
 from .geometry import Geometry, geometry
+from .layout import is_non_overlapping_and_dense
 from .tape import Backward
 
 __all__ = ["read", "view_backward", "window", "write", "write_backward"]
@@ -103,13 +105,26 @@ class Window(Instruction):
         if self.inside is None:
             return value
         base, at = lens.frame(self.base, self.inside)
-        return lens.to_memory(windows.adjoint(lens.stored(value, self.inside), base, at), None, self.base, self.inside)
+        return lens.to_memory(windows.adjoint(self._shared(lens.stored(value, self.inside)), base, at), None, self.base, self.inside)
 
     def _leave(self, memory: Any) -> Any:
         if self.inside is None:
             return memory
         base, at = lens.frame(self.base, self.inside)
-        return lens.shown(windows.read(lens.from_memory(memory, self.base, self.inside), base, at), self.inside)
+        return self._shared(lens.shown(windows.read(lens.from_memory(memory, self.base, self.inside), base, at), self.inside))
+
+    def _shared(self, value: Any) -> Any:
+        """What is added up, or handed out again, for each element of the base tensor: its share where several are one in memory."""
+        assert self.inside is not None
+        at = self.inside
+        if is_non_overlapping_and_dense(at.size, at.stride):
+            return value
+        places = np.zeros(at.size, np.int64)
+        for d, (n, stride) in enumerate(zip(at.size, at.stride, strict=True)):
+            places += (np.arange(n) * stride).reshape(-1, *[1] * (len(at.size) - 1 - d))
+        _, place, count = np.unique(places, return_inverse=True, return_counts=True)
+        often = count[place].reshape(at.size)
+        return value if often.max(initial=1) == 1 else value / often.astype(value.real.dtype)
 
 
 class _Both(Instruction):

@@ -186,6 +186,68 @@ def what_the_error_names_for_views(torch):
     z.sum().backward()
 
 
+@program
+def what_the_error_names_off_the_tape(torch):
+    x, y = leaf(torch), torch.ones(4)
+    z = x * y
+    y.add_(1)
+    z.sum().backward()
+
+
+@program
+def which_views_may_be_written_to(torch):
+    found = []
+    for make in (lambda x: x.hsplit(2), lambda x: x.vsplit(2), lambda x: x.split(1), lambda x: torch.broadcast_tensors(x, x), lambda x: [x.expand(2, 2, 2)], lambda x: [x.mT, x.T]):
+        for x in (torch.eye(2, requires_grad=True), torch.eye(2, requires_grad=True) * 1):
+            views = make(x)
+            found += [views[0] is x, type(views[0].grad_fn).__name__]
+            try:
+                found.append(views[0].add_(1) is views[0])
+            except RuntimeError as error:
+                found.append(str(error))
+            found.append(x)
+    return found
+
+
+@program
+def a_leaf_that_is_a_view(torch):
+    memory = torch.arange(6.0)
+    x = memory.reshape(2, 3).requires_grad_()
+    y = x.as_strided((4,), (1,), 1)
+    (y * y).sum().backward()
+    texts = []
+    for write in (lambda: x[0].mul_(2), lambda: x.mul_(2)):
+        try:
+            write()
+        except RuntimeError as error:
+            texts.append(str(error))
+    return x.grad, memory.requires_grad, y.grad_fn.next_functions[0][0].name(), texts
+
+
+@program
+def windows_reach_beyond_a_view(torch):
+    base = torch.arange(6.0, requires_grad=True)
+    x = base[1:4]
+    x.retain_grad()
+    y = x.as_strided((6,), (1,), 0)
+    (y * torch.arange(6.0)).sum().backward()
+    return x.grad, base.grad
+
+
+@program
+def windows_on_elements_that_share_memory(torch):
+    base = torch.arange(4.0, requires_grad=True)
+    found = []
+    for x in (base.expand(3, 4), base.unfold(0, 2, 1)):
+        x.retain_grad()
+        y = x.as_strided((2, 2), (1, 1), 0)
+        (g,) = torch.autograd.grad((y**3 * torch.arange(4.0).reshape(2, 2)).sum(), base, create_graph=True)
+        (g * torch.arange(4.0)).sum().backward()
+        found += [g, base.grad, x.grad]
+        base.grad = None
+    return found
+
+
 @named_programs(PROGRAMS)
 def test_agrees_with_torch(program) -> None:
     agree(program)

@@ -9,6 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
+import torch as real_torch
 
 import pytorchlike as torch
 from pytorchlike import nn
@@ -365,14 +366,56 @@ def test_an_error_leaves_everything_usable():
     assert not torch.compiler.is_compiling()
 
 
-def test_limit_of_captured_calls():
-    compiled = torch.compile(lambda x: x * 2)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        for n in range(1, 14):
-            assert compiled(torch.ones(n)).tolist() == [2.0] * n
-    assert len(compiled._compiled.replays) == 8
-    assert sum("recompile_limit" in str(w.message) for w in caught) == 1
+def _limits_reached(torch_, caplog, **options):
+    """For each of two functions: how often it was captured for 13 sizes, then for 13 strings; and torch's warnings."""
+    caplog.clear()
+    counts = []
+    compiled = torch_.compile(lambda x, word: x * len(word), **options)
+    with caplog.at_level(logging.WARNING):
+        for n in range(2, 15):
+            assert compiled(torch_.ones(n), "a").tolist() == [1.0] * n
+        counts.append(len(compiled._compiled.replays) if torch_ is torch else None)
+        for n in range(2, 15):
+            assert compiled(torch_.ones(3), "a" * n).tolist() == [n] * 3
+    return counts, [line for line in caplog.text.splitlines() if "hit config" in line]
+
+
+@pytest.mark.parametrize("dynamic, captured", [(None, 13), (True, 13), (False, 8)])
+def test_limit_of_captured_calls(dynamic, captured, caplog):
+    counts, told = _limits_reached(torch, caplog, dynamic=dynamic)
+    assert counts == [captured]
+    real_torch._dynamo.reset()
+    with real_torch._dynamo.config.patch(recompile_limit=8):
+        _, expected = _limits_reached(real_torch, caplog, dynamic=dynamic, backend="eager")
+    assert [line.partition("torch._dynamo hit")[2] for line in told] == [line.partition("torch._dynamo hit")[2] for line in expected] != []
+
+
+def test_marks_and_settings_of_sizes():
+    def captures(mark, **settings):
+        compiled = torch.compile(lambda x: x * 2)
+        with torch._dynamo.config.patch(recompile_limit=2, **settings):
+            for n in range(2, 7):
+                x = torch.ones(n, 3)
+                mark(x)
+                assert compiled(x).tolist() == [[2.0] * 3] * n
+        return len(compiled._compiled.replays)
+
+    assert captures(lambda x: None) == 5
+    assert captures(lambda x: torch._dynamo.mark_static(x, 0)) == captures(lambda x: torch._dynamo.mark_static(x)) == 2
+    assert captures(lambda x: None, automatic_dynamic_shapes=False) == 2
+    assert captures(lambda x: torch._dynamo.mark_dynamic(x, [0]), automatic_dynamic_shapes=False) == 5
+    assert captures(lambda x: torch._dynamo.maybe_mark_dynamic(x, -2), automatic_dynamic_shapes=False) == 5
+    assert captures(lambda x: None, accumulated_recompile_limit=3) == 3
+
+
+def test_errors_instead_of_another_capture():
+    compiled = torch.compile(lambda x: x + 1, fullgraph=True, dynamic=False, recompile_limit=1)
+    compiled(torch.ones(2))
+    with pytest.raises(torch._dynamo.exc.FailOnRecompileLimitHit, match="Hard failure due to fullgraph=True"):
+        compiled(torch.ones(3))
+    with torch._dynamo.config.patch(error_on_recompile=True), pytest.raises(torch._dynamo.exc.RecompileError, match="another shape"):
+        compiled(torch.ones(3))
+    assert compiled(torch.ones(2)).tolist() == [2, 2]
 
 
 # -- the surface ---------------------------------------------------------------------------------------------------------------------------
@@ -441,6 +484,10 @@ def test_stance():
             compiled(torch.ones(3))
     with torch.compiler.set_stance("force_eager"):
         compiled(torch.ones(5))
+    runs = compiled._compiled.replays[0].runs
+    with torch.compiler.set_stance("eager_on_recompile"):
+        assert compiled(torch.ones(2)).tolist() == [2, 2] and compiled(torch.ones(4)).tolist() == [2] * 4
+    assert compiled._compiled.replays[0].runs == runs + 1
     assert len(compiled._compiled.replays) == 1 and not calls
 
 
@@ -477,10 +524,76 @@ def test_inside_jax_transformations():
     assert all(v.shape == params[k].shape for k, v in g.items())
 
 
-def test_limit_and_name_of_one_function():
-    compiled = torch.compile(lambda x: x + 1, name="addition", recompile_limit=1, isolate_recompiles=True)
-    with pytest.warns(UserWarning, match=r"hit config.recompile_limit \(1\) for 'addition'"):
-        for n in (2, 3):
-            assert compiled(torch.zeros(n)).tolist() == [1.0] * n
+def test_limit_and_name_of_one_function(caplog):
+    compiled = torch.compile(lambda x: x + 1, name="addition", recompile_limit=1, isolate_recompiles=True, dynamic=False)
+    for n in (2, 3):
+        assert compiled(torch.zeros(n)).tolist() == [1.0] * n
+    assert "hit config.recompile_limit (1)\n   function: 'addition'" in caplog.text
     with pytest.raises(NotImplementedError, match="shapes_spec"):
         torch.compile(lambda x: x, shapes_spec=1)
+
+
+# -- what the call itself makes ------------------------------------------------------------------------------------------------------------
+
+
+def _own_schedule():
+    p = torch.ones(1, requires_grad=True)
+    optimizer = torch.optim.SGD([p], lr=0.5)
+    schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.5)
+    for _ in range(2):
+        (p * p).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        schedule.step()
+    return p.detach(), optimizer.param_groups[0]["lr"]
+
+
+def _shape_of_an_indexing():
+    x, i = torch.zeros(2, 3, 4), torch.tensor([[0, 2]])
+    return x[:, i].shape  # the index is checked, though nothing of the trace is a result
+
+
+MADE_INSIDE = {
+    "optimizer and scheduler": _own_schedule,
+    "memory from outside": lambda: torch.frombuffer(bytearray(b"\x01\x00\x02\x00"), dtype=torch.int16),
+    "leaf that is gone": lambda: torch.ones(2, requires_grad=True).exp() * 2,
+    "a check without a result": _shape_of_an_indexing,
+}
+
+
+@pytest.mark.parametrize("name", MADE_INSIDE)
+def test_made_by_the_call(name):
+    function = MADE_INSIDE[name]
+    expected, compiled = function(), torch.compile(function)
+    for _ in range(3):
+        torch.testing.assert_close(compiled(), expected)
+        torch.graph.flush_all()
+
+
+OTHER_LAYOUTS = {
+    "sparse argument": (lambda x: x.to_dense() * 2, lambda: torch.eye(3).to_sparse()),
+    "sparse result": (lambda x: x.to_sparse(), lambda: torch.eye(3)),
+    "quantized argument": (lambda x: x.dequantize() * 2, lambda: torch.quantize_per_tensor(torch.ones(3), 0.1, 10, torch.quint8)),
+    "quantized result": (lambda x: torch.quantize_per_tensor(x, 0.1, 10, torch.quint8), lambda: torch.ones(3)),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_LAYOUTS)
+def test_tensors_of_other_layouts_are_not_captured(name):
+    function, make = OTHER_LAYOUTS[name]
+    compiled = torch.compile(function)
+    for _ in range(2):
+        found, expected = compiled(make()), function(make())
+        assert type(found) is type(expected) and str(found) == str(expected)
+    assert not compiled._compiled.replays
+    adding = torch.compile(lambda x: x + x)
+    adding(torch.ones(3, 3))
+    if "sparse" in name:
+        assert adding(torch.eye(3).to_sparse()).to_dense().tolist() == (torch.eye(3) * 2).tolist()  # guarded by the class
+
+
+def test_named_results():
+    compiled = torch.compile(lambda x: x.max(0))
+    for _ in range(3):
+        found = compiled(torch.tensor([1.0, 3.0, 2.0]))
+        assert (found.values.item(), found.indices.item(), type(found).__name__) == (3.0, 1, "max")

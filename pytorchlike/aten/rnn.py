@@ -137,8 +137,8 @@ def _over_time(g: Any, x: Any) -> Any:
 
 
 def _lstm_step(gates: Any, cell: Any, w_hr: Any) -> tuple[tuple, Any]:
-    i, f, g, o = jnp.split(gates, 4, axis=-1)
-    i, f, g, o = jax.nn.sigmoid(i), jax.nn.sigmoid(f), jnp.tanh(g), jax.nn.sigmoid(o)
+    i, f, _, o = jnp.split(jax.nn.sigmoid(gates), 4, axis=-1)  # of all at once: few large operations are faster than many small ones
+    g = jnp.tanh(jnp.split(gates, 4, axis=-1)[2])
     cell = f * cell + i * g
     hidden = o * jnp.tanh(cell)
     return (hidden if w_hr is None else _times(hidden, w_hr), cell), jnp.concatenate([i, f, g, o], axis=-1)
@@ -164,25 +164,24 @@ def lstm_layer(tensors, biased, projected, masked, reverse):
 @lstm_layer.grad("tensors")
 def _(g, tensors, biased, projected, masked, reverse, result0, result3, result4):
     layer = _named(tensors, 2, biased, projected, masked)
-    cells_before = _before(result4, layer.states[1], reverse)
+    # What does not depend on later steps is computed for all steps at once.
+    i, f, c, o = jnp.split(result3, 4, axis=-1)
+    squashed = jnp.tanh(result4)
+    slopes = jnp.stack([i * (1 - i), f * (1 - f), 1 - c * c, o * (1 - o)], axis=-2)
+    of_cell = jnp.stack([c, _before(result4, layer.states[1], reverse), i], axis=-2) * slopes[..., :3, :]
+    of_hidden, to_cell = squashed * slopes[..., 3, :], o * (1 - squashed * squashed)
+    own = (g[3].reshape(slopes.shape) * slopes).reshape(result3.shape)
 
     def back(grads: tuple, read: Any) -> tuple:
         dh, dc = grads
-        saved, g_saved, cell, cell_before = read
-        i, f, c, o = jnp.split(saved, 4, axis=-1)
-        squashed = jnp.tanh(cell)
+        f, of_cell, of_hidden, to_cell, own = read
         dm = dh if layer.w_hr is None else jnp.matmul(dh, layer.w_hr, precision=FULL)
-        dc = dc + dm * o * (1 - squashed * squashed)
-        d = jnp.concatenate([dc * c, dc * cell_before, dc * i, dm * squashed], axis=-1) + g_saved
-        di, df, dg, do = jnp.split(d, 4, axis=-1)
-        d = jnp.concatenate([di * i * (1 - i), df * f * (1 - f), dg * (1 - c * c), do * o * (1 - o)], axis=-1)
+        dc = dc + dm * to_cell
+        d = jnp.concatenate([dc[:, None] * of_cell, (dm * of_hidden)[:, None]], axis=1).reshape(own.shape) + own
         return (jnp.matmul(d, layer.w_hh, precision=FULL), dc * f), (d, dh)
 
-    steps = (g[0], g[4], result3, g[3], result4, cells_before)
-    states, (d, dh) = _run_back(layer, (g[1], g[2]), steps, back, reverse)
-    w_hr = None
-    if layer.w_hr is not None:
-        w_hr = _over_time(dh, jnp.split(result3, 4, axis=-1)[3] * jnp.tanh(result4))
+    states, (d, dh) = _run_back(layer, (g[1], g[2]), (g[0], g[4], f, of_cell, of_hidden, to_cell, own), back, reverse)
+    w_hr = None if layer.w_hr is None else _over_time(dh, o * squashed)
     return _gradients(layer, states, d, d, _before(result0, layer.states[0], reverse), w_hr)
 
 

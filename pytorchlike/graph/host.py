@@ -61,9 +61,9 @@ class HostProgram:
             for run, slots, some_floats, some_ints, results, dead in self.calls:
                 arguments = [environment[slot] for slot in slots]
                 if some_floats is not None:
-                    arguments += map(np.float64, floats[some_floats])
+                    arguments += [np.float64(number) for number in floats[some_floats]]
                 if some_ints is not None:
-                    arguments += map(np.int64, ints[some_ints])
+                    arguments += [np.int64(number) for number in ints[some_ints]]
                 found = run(arguments)
                 environment.update(zip(results, found))
                 if len(found) > len(results):

@@ -167,8 +167,17 @@ def _replaces(jaxpr: Any) -> bool:
     return not inner.eqns and len(inner.outvars) == 1 and inner.outvars[0] is inner.invars[1]
 
 
+#: Up to this size a matrix of zeros and ones is as good as a sparse one.
+_SMALL_PRODUCT = 1 << 16
+
+
 def _add_rows(result: Any, rows: Any, new: Any) -> None:
     """Add rows to rows of a matrix, repeated ones too: a sparse product, as numpy's ``add.at`` goes element by element."""
+    if len(result) * len(rows) <= _SMALL_PRODUCT and np.isfinite(new).all():  # zero times infinity would be NaN
+        picker = np.zeros((len(result), len(rows)), result.dtype)
+        picker[rows, np.arange(len(rows))] = 1
+        result += picker @ new
+        return
     from scipy import sparse
 
     ones = np.ones(len(rows), result.dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +19,9 @@ _CALLS = {"jit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_
 
 #: Primitives that change nothing on the host.
 _IDENTITIES = frozenset(["stop_gradient", "copy", "copy_p", "optimization_barrier", "device_put", "name", "sharding_constraint", "pvary"])
+
+#: Arrays of fewer elements are not reused.
+_LARGE = 2048
 
 #: Results of equations without inputs from outside are computed once, if they are not larger.
 _LARGEST_CONSTANT = 1 << 16
@@ -75,6 +79,7 @@ class _Builder:
         self.calls: list[tuple[Run, tuple[int, ...], Any]] = []
         self.blank: list[Any] = []
         self.known: set[int] = set()
+        self.made: dict[int, tuple[Any, ...]] = {}
 
     def place(self, content: Any = None) -> int:
         """A new place; with a content, for a constant."""
@@ -94,6 +99,7 @@ class _Builder:
                 return self.place(np.asarray(atom.val, atom.aval.dtype))
             return at[atom]
 
+        equation: Any
         for equation in jaxpr.eqns:
             name = equation.primitive.name
             inputs = [place_of(v) for v in equation.invars]
@@ -118,6 +124,11 @@ class _Builder:
             return [self.place(np.asarray(each)) for each in (found if several else (found,))]
         results = [self.place() for _ in equation.outvars]
         self.calls.append((run, tuple(inputs), tuple(results) if several else results[0]))
+        if type(run) is np.ufunc:
+            aval = equation.outvars[0].aval
+            shape = aval.shape if self.sizes is None else self.sizes.shape(aval.shape)
+            if math.prod(shape) >= _LARGE:
+                self.made[results[0]] = (shape, aval.dtype)
         return results
 
     def function(self, equation: Any, name: str) -> Run:
@@ -149,4 +160,30 @@ def prepare(jaxpr: Any, consts: Sequence[Any], sizes: Sizes | None = None) -> Pr
     builder = _Builder(sizes)
     arguments = [builder.place() for _ in jaxpr.invars]
     outputs = builder.program(jaxpr, consts, arguments)
-    return Prepared(builder.calls, builder.blank, len(arguments), outputs)
+    return Prepared(_in_place(builder.calls, builder.made, outputs), builder.blank, len(arguments), outputs)
+
+
+def _in_place(calls: list[tuple[Run, tuple[int, ...], Any]], made: dict[int, tuple[Any, ...]], outputs: list[int]) -> list[tuple[Run, tuple[int, ...], Any]]:
+    """Let elementwise calls write into an argument that nobody reads after them: memory in the cache is faster than new memory.
+
+    Args:
+        made: places of new large arrays made by a ufunc, which no other place shares -> (shape, dtype).
+    """
+    last = {place: k for k, (_, arguments, _) in enumerate(calls) for place in arguments}
+    last.update(dict.fromkeys(outputs, len(calls)))
+    shared = {place for run, arguments, _ in calls if type(run) is not np.ufunc for place in arguments}  # a view of it may live on
+    found = []
+    for k, (run, arguments, result) in enumerate(calls):
+        if type(run) is np.ufunc and result in made:
+            for which, place in enumerate(arguments[:2]):
+                if last[place] == k and made.get(place) == made[result] and place not in shared:
+                    run = _into(run, which, len(arguments))
+                    break
+        found.append((run, arguments, result))
+    return found
+
+
+def _into(ufunc: np.ufunc, which: int, count: int) -> Run:
+    if count == 1:
+        return lambda a: ufunc(a, a)
+    return (lambda a, b: ufunc(a, b, a)) if which == 0 else (lambda a, b: ufunc(a, b, b))

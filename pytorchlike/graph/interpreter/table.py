@@ -19,7 +19,7 @@ Equation = Any
 PRIMITIVES: dict[str, Callable[[Equation], Run]] = {}
 
 
-class NotInterpretable(Exception):
+class NotInterpretable(Exception):  # noqa: N818
     """A primitive, or a way of using it, that numpy is not made to run: XLA has to."""
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.dtype import dtype
 from ..core.state import thread
-from ..graph.value import aval_of
+from ..graph.value import Aval, aval_of
 from ..tensors.elements import Elements, elements_of, like_memory, with_elements
 from ..tensors.geometry import Geometry, contiguous
 from ..tensors.restricted import MULTI_OUTPUT_VIEW, NO_GRAD_VIEW
@@ -30,9 +30,11 @@ _MANY_SINGLE_VIEWS = frozenset({"dsplit", "hsplit", "tensor_split", "vsplit"})
 class ViewAdjoint(Differentiable):
     """The gradient of a view operator: the adjoints of its windows in the whole input, added up."""
 
-    __slots__ = ()
+    __slots__ = ("order",)
 
     def __init__(self, name: str, parts: Sequence[Window]) -> None:
+        self.order = _order(parts[0]) if len(parts) == 1 else None
+
         def pull_back(*grads: Any) -> Any:
             total = None
             for g, part in zip(grads, parts, strict=True):
@@ -41,6 +43,20 @@ class ViewAdjoint(Differentiable):
             return total
 
         super().__init__(name, pull_back)
+
+    def strides(self, avals: tuple[Aval, ...], shapes: list[tuple[int, ...]]) -> Sequence[tuple[int, ...] | None]:
+        """Dimensions that changed places change back, as the gradient of torch is a view of what arrived."""
+        return [None if self.order is None else tuple([avals[0].stride[d] for d in self.order])]
+
+
+def _order(part: Window) -> tuple[int, ...] | None:
+    """For each dimension of the whole its place in a view that is the same elements in another order of dimensions; None for other views."""
+    whole, at = part.base, part.at
+    pairs = list(zip(at.size, at.stride, strict=True))
+    wanted = list(zip(whole.size, whole.stride, strict=True))
+    if at.elements is not None or at.offset or sorted(pairs) != sorted(wanted) or len(set(pairs)) < len(pairs):
+        return None
+    return tuple([pairs.index(pair) for pair in wanted])
 
 
 class _ViewPlan:

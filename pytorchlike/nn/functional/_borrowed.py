@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from ..._jit_internal import BroadcastingList1, BroadcastingList2, BroadcastingList3, boolean_dispatch
 from ...overrides import handle_torch_function, has_torch_function, has_torch_function_unary, has_torch_function_variadic
 from ...tensors.tensor import Tensor
 from .. import grad
 
 __all__ = [
-    "GRID_SAMPLE_INTERPOLATION_MODES", "GRID_SAMPLE_PADDING_MODES", "BroadcastingList1", "BroadcastingList2", "BroadcastingList3", "Optional",
-    "Tensor", "assert_int_or_pair", "boolean_dispatch", "grad", "handle_torch_function", "has_torch_function", "has_torch_function_unary",
+    "GRID_SAMPLE_INTERPOLATION_MODES", "GRID_SAMPLE_PADDING_MODES", "Optional", "Tensor", "assert_int_or_pair", "grad", "handle_torch_function", "has_torch_function", "has_torch_function_unary",
     "has_torch_function_variadic",
 ]  # fmt: skip
 

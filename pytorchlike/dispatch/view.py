@@ -12,6 +12,7 @@ from ..core.state import thread
 from ..graph.value import Aval, aval_of
 from ..tensors.elements import Elements, elements_of, like_memory, with_elements
 from ..tensors.geometry import Geometry, contiguous
+from ..tensors.mutation import check_tape
 from ..tensors.restricted import MULTI_OUTPUT_VIEW, NO_GRAD_VIEW
 from ..tensors.tape import Backward, Edge, connect, move_retained
 from ..tensors.tensor import PLAIN_TYPES, Tensor, alias_of, base_aval, make_storage, make_view
@@ -163,7 +164,13 @@ def _check_storage(tensor: Tensor, at: Any) -> None:
 
 
 def call_view_inplace(operator: ViewOperator, tensor: Tensor, arguments: tuple[Any, ...]) -> Tensor:
-    """The in-place form of a view operator (``x.t_()``): the tensor itself gets the new geometry."""
+    """The in-place form of a view operator (``x.t_()``): the tensor itself gets the new geometry.
+
+    Raises:
+        RuntimeError: a leaf that asks for a gradient, or a view that may not be written to.
+    """
+    if thread.state.grad_enabled:
+        check_tape(tensor)
     viewed = call_view(operator, tensor, arguments)
     base, flags = tensor._base, tensor._flags
     tensor._geometry, tensor._seen = viewed._geometry, viewed._seen

@@ -8,16 +8,22 @@ XLA's convolution is the rule.  On the CPU some shape classes are computed other
                 3x3, 3 channels, 64x64           3.4 -> 1.1    a sum of shifted products
                 5x5, 3 channels, 32x32           5.0 -> 1.5    patches times matrix, image by image (3x3, 8 channels: 2.2 -> 1.7)
                 depthwise 3x3, 64 ch., 56x56      50 -> 0.7    a sum of shifted products
+                3x3, stride 2, 3 ch., 64x64      3.9 -> 1.5    the same (1x3, 64 channels, 1024 places: 1.4 -> 1.3)
     transpose   3x3, stride 2, 64 ch., 56x56     2.3 -> 1.1    one convolution for each phase (7x7, stride 2: 1.0 -> 0.6)
                 1x1, 64 channels, 56x56          1.9 -> 0.4    batched matrix products
                 depthwise 3x3, 64 ch., 56x56     1.6 -> 0.5    a sum of shifted products of the gradient
-    weight      1x1, 64 channels, 56x56          3.3 -> 0.3    batched matrix products, then their sum
+    weight      1x3, 64 channels, 1024 places    1.2 -> 0.9    shifted products, image by image
+                1x1, 64 channels, 56x56          3.3 -> 0.3    batched matrix products, then their sum
                 3x3, stride 2, 64 ch., 56x56     2.2 -> 1.3    patches times matrix, image by image (128 channels: 1.9 -> 1.2)
                 depthwise 3x3, 64 ch., 56x56     8.9 -> 1.4    one loop that adds up all positions of the kernel
 
-3x3 kernels with stride 1 stay with XLA: 1.2 forward, 1.0 to 1.3 for the input, 1.1 to 1.4 (28x28, 128 channels) for the weight.  Measured and slower for
-them: patches of the whole batch (3 to 7), sums of shifted matrix products (1.1 to 5), Winograd's F(2, 3) and F(4, 3) (1.2 to 6), and the NHWC layout is
-the same, as XLA's convolution changes to it anyway.
+                3x3, 128 channels, 28x28         1.9 -> 1.2    shifted products, image by image (64 images of 14x14: 2.4 -> 1.5 by patches)
+
+Other 3x3 kernels with stride 1 stay with XLA: 1.1 to 1.3 forward and for the input, 1.1 to 1.9 for the weight.  Its layouts take temporaries whose pages are
+new to the process in each run, so it loses to patches where they are large (64 images of 28x28, 32 channels: 2.2 -> 1.6), and where nothing is padded
+(26x26, 32 to 64 channels: 3.9 -> 1.3).  Measured and slower: patches of the whole batch (3 to 7), sums of shifted matrix products of it (1.1 to 5), Winograd's
+F(2, 3) and F(4, 3) (1.2 to 6), XLA's convolution image by image (10 to 70), the NHWC layout (the same: XLA changes to it anyway), XLA's oneDNN option (the
+same).
 """
 
 from __future__ import annotations
@@ -39,12 +45,16 @@ Pairs = Sequence[tuple[int, int]]
 
 #: Depthwise kernels up to this many elements are computed as a sum of shifted products.
 _SHIFTED_KERNEL = 64
-#: Kernels up to this many elements over all their channels are, too; up to this many channels, patches are multiplied image by image.
-_SHIFTED_PATCH, _FEW_CHANNELS = 32, 8
+#: Kernels up to this many elements over all their channels are, too.
+_SHIFTED_PATCH = 32
+#: Up to this many channels patches are multiplied image by image; with a stride, up to this many elements of a patch.
+_FEW_CHANNELS, _STRIDED_PATCH = 8, 48
 #: From this many places on, each image has a matrix product of its own (1x1 kernels).
 _BATCHED_PLACES = 512
-#: From this many places on, a strided kernel's gradient is computed image by image.
-_LOOPED_PLACES = 64
+#: From this many places on, gradients of kernels with a stride are computed image by image, and of others from this many images on.
+_LOOPED_PLACES, _MANY_IMAGES = 64, 32
+#: An image's patches stay in the cache up to this many bytes; layers from this many bytes on make XLA's convolution slow.
+_CACHED_PATCHES, _MANY_BYTES = 5 << 19, 12_000_000
 
 
 @dataclass(frozen=True)
@@ -96,11 +106,23 @@ class Convolution:
             return self._by_xla(x, weight)
         if math.prod(kernel) == 1:
             return _pointwise(_selected(x, self.padding, self.stride), weight[(..., *(0,) * len(kernel))])
-        if channels * math.prod(kernel) <= _SHIFTED_PATCH:
+        dense, few = set(self.stride) == {1}, channels * math.prod(kernel)
+        if dense and few <= _SHIFTED_PATCH:
             return _few_products(x, weight, self)
-        if channels <= _FEW_CHANNELS and set(self.stride) == {1}:
+        if channels <= _FEW_CHANNELS and (dense or few <= _STRIDED_PATCH):
+            return _patches_by_image(x, weight, self)
+        if dense and (x.ndim == 3 or self._suits_patches(x, weight)):
             return _patches_by_image(x, weight, self)
         return self._by_xla(x, weight)
+
+    def _suits_patches(self, x, weight) -> bool:
+        """Whether XLA's convolution would lose to patches image by image, by the pages that its layouts touch or by its unpadded form."""
+        places = [n + sum(pads) - d * (k - 1) for n, k, pads, d in zip(x.shape[2:], weight.shape[2:], self.padding, self.dilation)]
+        count, inner = math.prod(places), math.prod(weight.shape[1:])
+        if inner * count * x.dtype.itemsize > _CACHED_PATCHES or count > math.prod(x.shape[2:]):
+            return False
+        unpadded = not any(map(any, self.padding)) and count >= _LOOPED_PLACES
+        return unpadded or x.shape[0] * (weight.shape[0] + weight.shape[1]) * count * x.dtype.itemsize >= _MANY_BYTES
 
     def _transpose(self, g, weight, sizes):
         kernel = weight.shape[2:]
@@ -133,8 +155,13 @@ class Convolution:
             return self._weight_by_xla(x, g, shape)
         if math.prod(kernel) == 1:
             return _pointwise_weight(_selected(x, self.padding, self.stride), g).reshape(shape)
-        if max(self.stride) > 1 and places >= _LOOPED_PLACES:
-            return _weight_by_image(x, g, self, tuple(shape))
+        if places >= _LOOPED_PLACES:
+            many = x.shape[0] >= _MANY_IMAGES and min(shape[:2]) >= 32
+            cached = math.prod(shape[1:]) * places * x.dtype.itemsize <= _CACHED_PATCHES
+            if max(self.stride) > 1 or (many and cached):
+                return _weight_by_image(x, g, self, tuple(shape))
+            if many or x.ndim == 3 or (min(shape[:2]) >= 128 and places >= _BATCHED_PLACES):
+                return _weight_by_positions(x, g, self, tuple(shape))
         return self._weight_by_xla(x, g, shape)
 
     # --- XLA's convolution --------------------------------------------------------------------------------------------------------------
@@ -309,6 +336,19 @@ def _weight_by_image(x, g, at: Convolution, shape: tuple[int, ...]):
 
     total, _ = lax.scan(one, jnp.zeros((shape[0], math.prod(shape[1:])), g.dtype), (x, g))
     return total.reshape(shape[0], -1, shape[1]).swapaxes(1, 2).reshape(shape)
+
+
+def _weight_by_positions(x, g, at: Convolution, shape: tuple[int, ...]):
+    """The gradient times the shifted image, a product for each position of the kernel, added up image by image."""
+
+    def one(totals, pair):
+        image, gradient = pair
+        flat = gradient.reshape(shape[0], -1)
+        windows = _shifted(_padded(image, at.padding), shape[2:], at)
+        return [total + flat @ w.reshape(shape[1], -1).T for total, w in zip(totals, windows)], None
+
+    totals, _ = lax.scan(one, [jnp.zeros(shape[:2], g.dtype)] * math.prod(shape[2:]), (x, g))
+    return jnp.stack(totals, -1).reshape(shape)
 
 
 def _pointwise(x, matrix):

@@ -7,17 +7,16 @@ XLA's convolution is the rule.  On the CPU some shape classes are computed other
                 1x1, stride 2, 256 ch., 14x14    1.6 -> 1.2    one matrix product, where there are few places
                 3x3, 3 channels, 64x64           3.4 -> 1.1    a sum of shifted products
                 5x5, 3 channels, 32x32           5.0 -> 1.5    patches times matrix, image by image (3x3, 8 channels: 2.2 -> 1.7)
-                depthwise 3x3, 64 ch., 56x56      50 -> 0.7    a sum of shifted products
                 3x3, stride 2, 3 ch., 64x64      3.9 -> 1.5    the same (1x3, 64 channels, 1024 places: 1.4 -> 1.3)
+                depthwise 3x3, 64 ch., 56x56            0.7    a sum of shifted products (XLA's: 40 times slower)
     transpose   3x3, stride 2, 64 ch., 56x56     2.3 -> 1.1    one convolution for each phase (7x7, stride 2: 1.0 -> 0.6)
                 1x1, 64 channels, 56x56          1.9 -> 0.4    batched matrix products
-                depthwise 3x3, 64 ch., 56x56     1.6 -> 0.5    a sum of shifted products of the gradient
-    weight      1x3, 64 channels, 1024 places    1.2 -> 0.9    shifted products, image by image
-                1x1, 64 channels, 56x56          3.3 -> 0.3    batched matrix products, then their sum
+                depthwise 3x3, 64 ch., 56x56     1.6 -> 0.5    a sum of shifted products of the gradient (before: the sum's transpose)
+    weight      1x1, 64 channels, 56x56          3.3 -> 0.3    batched matrix products, then their sum
                 3x3, stride 2, 64 ch., 56x56     2.2 -> 1.3    patches times matrix, image by image (128 channels: 1.9 -> 1.2)
-                depthwise 3x3, 64 ch., 56x56     8.9 -> 1.4    one loop that adds up all positions of the kernel
-
-                3x3, 128 channels, 28x28         1.9 -> 1.2    shifted products, image by image (64 images of 14x14: 2.4 -> 1.5 by patches)
+                3x3, 128 channels, 28x28         1.9 -> 1.4    shifted products, image by image (64 images of 14x14: 2.4 -> 1.5 by patches)
+                1x3, 64 channels, 1024 places    1.2 -> 0.9    the same
+                depthwise 3x3, 64 ch., 56x56     8.9 -> 1.4    one loop that adds up all positions of the kernel (before: the sum's transpose)
 
 Other 3x3 kernels with stride 1 stay with XLA: 1.1 to 1.3 forward and for the input, 1.1 to 1.9 for the weight.  Its layouts take temporaries whose pages are
 new to the process in each run, so it loses to patches where they are large (64 images of 28x28, 32 channels: 2.2 -> 1.6), and where nothing is padded

@@ -18,6 +18,7 @@ from .capture import Capture
 from .captured import Captured, captured
 from .guards import Guards
 from .known import Known, gradient_of, memory_of
+from .numbers import Followed
 from .packing import Packing, packing_of
 from .structure import flatten, unflatten
 from .watch import CONTAINERS, MISSING, Watch, is_simple
@@ -38,6 +39,7 @@ class Replay:
         arguments, structure: the flat arguments and their structure.
         result: what the call returned.
         ambience: `guards.ambient` before the call.
+        followed: the floats among the arguments that may be others at a replay; they come behind the known tensors then.
 
     Attributes:
         shapes: of the tensors among the arguments.
@@ -46,8 +48,9 @@ class Replay:
         Unreplayable: with the reason.
     """
 
-    def __init__(self, name: str, capture: Capture, watch: Watch, arguments: Sequence[Any], structure: Any, result: Any, ambience: tuple) -> None:
-        self._watch = watch
+    def __init__(self, name: str, capture: Capture, watch: Watch, arguments: Sequence[Any], structure: Any, result: Any, ambience: tuple,
+                 followed: Followed) -> None:  # fmt: skip
+        self._watch, self._followed = watch, followed
         self._capture = capture
         self._known = list(watch.known.values())
         self._trace = capture.trace
@@ -82,15 +85,16 @@ class Replay:
         self.order = [order[slot] for slot in self._slots]  # number of a result as the plans count -> as the instruction does
         self.input_plans = [self._input_plan(slot) for slot in self.instruction.inputs]
         self.floats, self.ints = tuple(self._trace.floats), tuple(self._trace.ints)
+        self.number_plans = self._numbers(self.floats)
         self.actions = capture.actions
         self.has_boundary = capture.has_boundary
         relevant = self._relevant()
-        self.guards = Guards(watch, arguments, structure, fresh, relevant, ambience)
+        self.guards = Guards(watch, arguments, structure, fresh, relevant, ambience, tuple(followed.places))
         if not self._needed <= self.guards.found:
             raise Unreplayable("a tensor is used that is not found again")
         self.runs = 0
         self.shapes: tuple = ()
-        del self._watch, self._inputs
+        del self._watch, self._inputs, self._followed
 
     def _keep_checks(self) -> None:
         """A call without results may check data all the same: a program has results, so that of a check is one."""
@@ -283,9 +287,18 @@ class Replay:
                 raise Unreplayable("hooks on saved tensors")
             saved = None if node.saved is None else tuple([self._reference(value) for value in node.saved])
             self._nodes[node] = len(self._node_plans)
-            self._node_plans.append((node.backward, planned, saved, node.scalars))
+            scalars: Any = node.scalars
+            if scalars is not None:
+                scalars = scalars, self._numbers(scalars[0])
+            self._node_plans.append((node.backward, planned, saved, scalars))
             stack.pop()
         return self._nodes[top]
+
+    def _numbers(self, floats: Sequence[float]) -> list[tuple[int, int]]:
+        """Which of some recorded floats are followed, and where a replay finds them."""
+        places = {k: len(self._known) + n for n, k in enumerate(self._followed.places)}
+        found = [(at, self._followed.number_of(value)) for at, value in enumerate(floats)] if places else []
+        return [(at, places[k]) for at, k in found if k is not None]
 
     # ------------------------------------------------------------------------------------------------- the first run's end
     def take_over(self) -> None:
@@ -347,8 +360,10 @@ class Replay:
             self.may_pack, self.packing = False, packing_of(self)
         floats: Any = self.floats
         drawn: dict[int, Value] = {}
-        if self.actions:
+        if self.actions or self.number_plans:
             changed = list(floats)
+            for index, number in self.number_plans:
+                changed[index] = known[number]
             for number, action in enumerate(self.actions):
                 kind = action[0]
                 if kind == "float":
@@ -474,10 +489,16 @@ class _Made:
             node.backward = backward
             node.edges = tuple([None if e is None else self.edge(e, None) for e in edges])
             node.saved = None if saved is None else tuple([self.value(reference) for reference in saved])
-            node.scalars = scalars
+            node.scalars = None if scalars is None else scalars[0] if not scalars[1] else self._scalars(*scalars)
             node.number = next_number()
             node.hooks = None
             self.nodes.append(node)
+
+    def _scalars(self, scalars: tuple, plans: list[tuple[int, int]]) -> tuple:
+        floats = list(scalars[0])
+        for index, number in plans:
+            floats[index] = self.known[number]
+        return tuple(floats), scalars[1]
 
     def edge(self, plan: Any, tensor: Any) -> Any:
         if plan is None:

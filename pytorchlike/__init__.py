@@ -60,6 +60,7 @@ from .backends.numerics import (
 from .core.device import device
 from .core.dtype import (
     bfloat16,
+    complex32,
     complex64,
     complex128,
     dtype,
@@ -84,6 +85,7 @@ from .core.dtype import (
     uint64,
 )
 from .core.dtype import bool_ as bool
+from .core.dtype import complex32 as chalf
 from .core.dtype import complex64 as cfloat
 from .core.dtype import complex128 as cdouble
 from .core.dtype import float16 as half

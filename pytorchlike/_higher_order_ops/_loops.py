@@ -14,7 +14,8 @@ from ..core import pytree
 from ..core.dtype import int64
 from ..graph.value import aval_of
 from ..tensors.tensor import Tensor
-from ._parts import describe_difference, is_tensor_tree, one_instruction, record_part
+from ._loop_gradient import differentiable_loop
+from ._parts import PartFunction, describe_difference, is_tensor_tree, one_instruction, record_part
 
 __all__ = ["associative_scan", "map", "scan", "while_loop"]
 
@@ -25,7 +26,7 @@ def while_loop(cond_fn: Callable, body_fn: Callable, carried_inputs: Any) -> Any
     Args:
         carried_inputs: a tuple of containers of tensors, or of ints.
 
-    Limits: it has no gradient (the number of rounds is not known before).
+    The gradient runs the rounds again, from checkpoints (`_loop_gradient`); it has no second one.
 
     Raises:
         RuntimeError: the functions or inputs are something else, torch's texts.
@@ -50,8 +51,18 @@ def while_loop(cond_fn: Callable, body_fn: Callable, carried_inputs: Any) -> Any
     carried = [aval_of(tuple(t.shape), t.dtype, t.device) for t in tensors]
     describe_difference(body.outputs("body_fn's result"), carried, ("body_fn_output", "carried_inputs"), "torch.while_loop")
 
-    def build(go_on: Callable, step: Callable) -> Callable:
-        return lambda *arrays: jax.lax.while_loop(lambda c: jnp.reshape(go_on(*c)[0], ()) != 0, lambda c: tuple(step(*c)), tuple(arrays))
+    def build(go_on: PartFunction, step: PartFunction) -> Callable:
+        if not step.rules:
+            return lambda *arrays: jax.lax.while_loop(lambda c: jnp.reshape(go_on(*c)[0], ()) != 0, lambda c: tuple(step(*c)), tuple(arrays))
+        outside, tree = jax.tree.flatten([[f.outside, f.floats, f.ints] for f in (go_on, step)])
+
+        def go_on_with(carry: tuple, given: tuple) -> Any:
+            return jnp.reshape(go_on.run(carry, *jax.tree.unflatten(tree, given)[0])[0], ()) != 0
+
+        def step_with(carry: tuple, given: tuple) -> tuple:
+            return tuple(step.run(carry, *jax.tree.unflatten(tree, given)[1]))
+
+        return lambda *arrays: differentiable_loop(go_on_with, step_with, tuple(arrays), tuple(outside))
 
     results: list[Any] = list(one_instruction("while_loop", (test, body), tensors, (), build))
     for k in numbers:

@@ -12,7 +12,7 @@ from ..dispatch.call import apply
 from ..graph.value import Aval
 from ..tensors.tensor import Tensor
 
-__all__ = ["Part", "describe_difference", "is_tensor_tree", "one_instruction", "record_part"]
+__all__ = ["Part", "PartFunction", "describe_difference", "is_tensor_tree", "one_instruction", "record_part"]
 
 
 class Part:
@@ -60,6 +60,22 @@ def record_part(name: str, function: Callable, trees: Sequence[Any], shape: Call
     return Part(name, record_region(name, lambda: function(*pytree.unflatten(list(given), structure)), given, refuse))
 
 
+class PartFunction:
+    """A part as a function of the arrays that it is given.
+
+    Attributes:
+        run: function of (arrays given, ``outside``, ``floats``, ``ints``).
+        outside, floats, ints: what it takes besides.
+        rules: JAX's reverse mode is to use the tape's rules in it.
+    """
+
+    def __init__(self, run: Callable, outside: list, floats: list, ints: list, rules: bool) -> None:
+        self.run, self.outside, self.floats, self.ints, self.rules = run, outside, floats, ints, rules
+
+    def __call__(self, *given: Any) -> list[Any]:
+        return self.run(given, self.outside, self.floats, self.ints)
+
+
 _instructions: dict[tuple, RegionInstruction] = {}
 
 
@@ -98,9 +114,7 @@ def _instruction(name: str, regions: Sequence[Region], count: int, build: Callab
                     groups.append(rest[:size])
                     del rest[:size]
                 taken.append(groups)
-            functions = [
-                (lambda *given, run=run, o=o, f=f, i=i: run(given, o, f, i)) for run, o, f, i in zip(evaluators, *taken, strict=True)  # type: ignore[misc]
-            ]
+            functions = [PartFunction(run, o, f, i, rules) for run, o, f, i in zip(evaluators, *taken, strict=True)]
             return tuple(build(*functions)(*arguments))
 
         return function

@@ -19,7 +19,7 @@ from ..tensors.construct import PYTHON_DTYPES, array_of, infer_array
 from ..tensors.convert import from_dlpack, from_numpy
 from ..tensors.storages import TypedStorage, UntypedStorage
 from ..tensors.tensor import Tensor
-from .copy import to
+from .copy import OTHER_KINDS, to
 
 __all__ = [
     "as_tensor", "asarray", "broadcast_shapes", "can_cast", "from_dlpack", "from_numpy", "frombuffer", "get_default_device", "get_default_dtype", "is_complex", "is_floating_point",
@@ -55,6 +55,8 @@ def tensor(data: Any, *, dtype: dtype | None = None, device: Any = None, require
         ValueError, TypeError, RuntimeError: ragged or non-numeric data, overflow; torch's texts.
     """
     dtype = as_dtype(dtype, "tensor")
+    if dtype in OTHER_KINDS and not isinstance(data, Tensor):
+        return tensor(data, device=device).to(dtype).requires_grad_(requires_grad)
     if isinstance(data, Tensor):
         warnings.warn(COPY_CONSTRUCT.format("torch.tensor"), UserWarning, stacklevel=2)
         made = to(data.detach(), None if device is None else as_device(device), dtype, copy=True)

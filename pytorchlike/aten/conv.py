@@ -1,31 +1,18 @@
-"""Convolutions and transposed convolutions over one, two and three dimensions.
-
-Everything goes through `convolve`, which chooses between XLA's convolution and two forms that XLA's CPU backend runs far faster
-(measured on 2 cores, input 16x64x32x32, 3x3 kernel: depthwise 65 ms -> 1.5 ms as shifted products; 8 groups 63 ms -> 8 ms and its
-weight gradient 1775 ms -> 19 ms as one convolution for each group).
-"""
+"""Convolutions and transposed convolutions over one, two and three dimensions; `convolve.py` chooses how they are computed."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import jax
 import jax.numpy as jnp
-from jax import lax
 
 from ..core import dtype as dtypes
 from ..dispatch.registry import FUNCTION, OPERATORS, Operator, composite, op
+from .convolve import Convolution, Pairs
 from .reduce import scalar_type
 
-__all__ = ["Pairs", "c_name", "convolve", "expand"]
-
-#: Padding before and after each spatial dimension.
-Pairs = Sequence[tuple[int, int]]
-
-#: Depthwise kernels up to this many elements are computed as a sum of shifted products.
-_SHIFTED_KERNEL = 64
+__all__ = ["c_name", "expand"]
 
 _C_NAMES = {
     "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int", "int64": "long int", "float16": "c10::Half",
@@ -49,78 +36,6 @@ def expand(values: int | Sequence[int], n: int) -> tuple[int, ...]:
 
 
 # --- the computation ----------------------------------------------------------------------------------------------------------------
-
-
-def _dimension_numbers(spatial: int) -> tuple[str, str, str]:
-    letters = "DHW"[3 - spatial :]
-    return "NC" + letters, "OI" + letters, "NC" + letters
-
-
-def _xla_convolve(x, weight, stride, padding, dilation, groups, input_dilation, wide):
-    return lax.conv_general_dilated(
-        x, weight, stride, padding, lhs_dilation=input_dilation, rhs_dilation=dilation, feature_group_count=groups,
-        dimension_numbers=_dimension_numbers(x.ndim - 2), preferred_element_type=jnp.float32 if wide else None,
-    )  # fmt: skip
-
-
-def _convolve_each_group(x, weight, stride, padding, dilation, groups, input_dilation, wide):
-    parts = zip(jnp.split(x, groups, 1), jnp.split(weight, groups, 0))
-    return jnp.concatenate([_xla_convolve(a, w, stride, padding, dilation, 1, input_dilation, wide) for a, w in parts], 1)
-
-
-def _shifted_products(x, weight, stride, padding, dilation, groups, input_dilation, wide):
-    """A depthwise convolution as the sum over kernel positions of a strided slice of the input times one weight a channel."""
-    result_dtype, multiplier = jnp.dtype(jnp.float32) if wide else x.dtype, weight.shape[0] // groups
-    if _is_half(x):
-        x, weight = x.astype(jnp.float32), weight.astype(jnp.float32)
-    borders = [(0, 0, 0), (0, 0, 0), *((low, high, d - 1) for (low, high), d in zip(padding, input_dilation))]
-    x = lax.pad(x, jnp.zeros((), x.dtype), borders)
-    kernel = weight.shape[2:]
-    sizes = [(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(x.shape[2:], kernel, stride, dilation)]
-    weight = weight.reshape(groups, multiplier, *kernel)
-    total: Any = 0
-    for position in _positions(kernel):
-        start = [p * d for p, d in zip(position, dilation)]
-        stop = [a + (size - 1) * s + 1 for a, size, s in zip(start, sizes, stride)]
-        window = lax.slice(x, (0, 0, *start), (*x.shape[:2], *stop), (1, 1, *stride))
-        factor = weight[(slice(None), slice(None), *position)]
-        total = total + window[:, :, None] * factor.reshape(1, groups, multiplier, *(1,) * len(kernel))
-    return total.reshape(x.shape[0], groups * multiplier, *sizes).astype(result_dtype)
-
-
-def _positions(kernel: Sequence[int]) -> list[tuple[int, ...]]:
-    positions: list[tuple[int, ...]] = [()]
-    for k in kernel:
-        positions = [(*p, i) for p in positions for i in range(k)]
-    return positions
-
-
-def _is_half(x) -> bool:
-    return x.dtype in (jnp.float16, jnp.bfloat16)
-
-
-def convolve(x, weight, stride: Sequence[int], padding: Pairs, dilation: Sequence[int], groups: int, input_dilation=None, wide: bool = False):
-    """Cross-correlation of ``(N, C, *)`` with ``(O, C / groups, *)``.
-
-    Args:
-        input_dilation: spreads the input by zeros.
-        wide: the result of half precision is float32, to be rounded later.
-    """
-    input_dilation = tuple(input_dilation or (1,) * (x.ndim - 2))
-    arguments = (tuple(stride), tuple(padding), tuple(dilation), groups, input_dilation, wide and _is_half(x))
-    if groups > 1 and weight.shape[1] == 1 and math.prod(weight.shape[2:]) <= _SHIFTED_KERNEL:
-        return _shifted_products(x, weight, *arguments)
-    if groups > 1:
-        return lax.platform_dependent(
-            x, weight, cpu=lambda x, w: _convolve_each_group(x, w, *arguments), default=lambda x, w: _xla_convolve(x, w, *arguments)
-        )
-    return _xla_convolve(x, weight, *arguments)
-
-
-def _pull_back(function: Callable, at: Any, g):
-    """The gradient of a linear ``function`` of an array shaped like ``at``; linear, so its value is not needed."""
-    (pulled,) = jax.vjp(function, jnp.zeros(at.shape, g.dtype))[1](jnp.conj(g))
-    return jnp.conj(pulled)
 
 
 def _batched(x, spatial: int):
@@ -152,34 +67,20 @@ def _pairs(padding: Any, weight, dilation: Sequence[int]) -> Pairs:
     return [(p, p) for p in expand(padding, len(kernel))]
 
 
-def _forward(input, weight, stride, padding, dilation, groups, spatial, wide=False):
-    dilation = expand(dilation, spatial)
-    pairs = _pairs(padding, weight, dilation)
-    result = convolve(_batched(input, spatial), weight, expand(stride, spatial), pairs, dilation, groups, wide=wide)
-    return _like_input(result, input, spatial)
+def _convolution(weight, stride, padding, dilation, groups, spatial, wide=False) -> Convolution:
+    stride, dilation = expand(stride, spatial), expand(dilation, spatial)
+    return Convolution(stride, tuple(_pairs(padding, weight, dilation)), dilation, groups, wide)
 
 
-def _weight_gradient(g, input, weight, stride, padding, dilation, groups, spatial):
-    pairs = _pairs(padding, weight, expand(dilation, spatial))
-    if groups == 1 and all(k == 1 for k in weight.shape[2:]) and not any(map(any, pairs)):
-        # A 1x1 kernel's gradient is one matrix product: 2.5 ms against the 9.5 ms of XLA's convolution (16x128x16x16 to 64 channels, CPU).
-        x = _batched(input, spatial)[(slice(None), slice(None), *(slice(None, None, s) for s in expand(stride, spatial)))]
-        axes = (0, *range(2, spatial + 2))
-        product = lax.dot_general(_batched(g, spatial), jnp.conj(x), ((axes, axes), ((), ())))
-        return product.reshape(weight.shape)
-    return _pull_back(lambda w: _forward(input, w, stride, padding, dilation, groups, spatial), weight, g)
+def _transposed(weight, stride, padding, output_padding, groups, dilation, spatial, wide=False) -> Convolution:
+    """The convolution whose transpose a transposed convolution is; its input ends where the output does."""
+    pairs = [(p, p - extra) for p, extra in zip(expand(padding, spatial), expand(output_padding, spatial))]
+    return Convolution(expand(stride, spatial), tuple(pairs), expand(dilation, spatial), groups, wide)
 
 
-def _transposed(input, weight, stride, padding, output_padding, groups, dilation, spatial, wide=False):
-    stride, padding, dilation = expand(stride, spatial), expand(padding, spatial), expand(dilation, spatial)
-    kernel = weight.shape[2:]
-    # the convolution whose input gradient this is, seen from its output: channels swapped inside each group, kernel reversed
-    grouped = weight.reshape(groups, weight.shape[0] // groups, *weight.shape[1:]).swapaxes(1, 2)
-    swapped = jnp.flip(grouped.reshape(-1, weight.shape[0] // groups, *kernel), tuple(range(2, spatial + 2)))
-    reach = [d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding)]
-    pairs = [(r, r + extra) for r, extra in zip(reach, expand(output_padding, spatial))]
-    result = convolve(_batched(input, spatial), swapped, (1,) * spatial, pairs, dilation, groups, stride, wide)
-    return _like_input(result, input, spatial)
+def _transposed_sizes(at: Convolution, counts, kernel) -> list[int]:
+    borders = zip(counts, kernel, at.stride, at.padding, at.dilation)
+    return [(n - 1) * s - low - high + d * (k - 1) + 1 for n, k, s, (low, high), d in borders]
 
 
 # --- torch's checks -----------------------------------------------------------------------------------------------------------------
@@ -302,16 +203,18 @@ def _declare_convolution(spatial: int, overload: str, padding_type: str) -> Oper
 
         Shape:   input ``(N, C, *)`` or ``(C, *)``, weight ``(O, C / groups, *)`` -> ``(N, O, *)`` or ``(O, *)``
         """
-        result = _forward(_batched(input, spatial), weight, stride, padding, dilation, groups, spatial, wide=True)
+        result = _convolution(weight, stride, padding, dilation, groups, spatial, wide=True).forward(_batched(input, spatial), weight)
         return _like_input(_with_bias(result, bias, input.dtype), input, spatial)
 
     @conv.grad("input")
     def _(g, input_meta, weight, stride, padding, dilation, groups):
-        return _pull_back(lambda x: _forward(x, weight, stride, padding, dilation, groups, spatial), input_meta, g)
+        at, sizes = _convolution(weight, stride, padding, dilation, groups, spatial), input_meta.shape[-spatial:]
+        return _like_input(at.transpose(_batched(g, spatial), jnp.conj(weight), sizes), input_meta, spatial)
 
     @conv.grad("weight")
     def _(g, input, weight_meta, stride, padding, dilation, groups):
-        return _weight_gradient(g, input, weight_meta, stride, padding, dilation, groups, spatial)
+        at = _convolution(weight_meta, stride, padding, dilation, groups, spatial)
+        return at.weight(jnp.conj(_batched(input, spatial)), _batched(g, spatial), weight_meta.shape)
 
     @conv.grad("bias")
     def _(g):
@@ -338,16 +241,20 @@ def _declare_transposed(spatial: int) -> Operator:
 
         Shape:   input ``(N, C, *)`` or ``(C, *)``, weight ``(C, O / groups, *)`` -> ``(N, O, *)`` or ``(O, *)``
         """
-        result = _transposed(_batched(input, spatial), weight, stride, padding, output_padding, groups, dilation, spatial, wide=True)
+        at = _transposed(weight, stride, padding, output_padding, groups, dilation, spatial, wide=True)
+        sizes = _transposed_sizes(at, input.shape[-spatial:], weight.shape[2:])
+        result = at.transpose(_batched(input, spatial), weight, sizes)
         return _like_input(_with_bias(result, bias, input.dtype), input, spatial)
 
     @conv_transpose.grad("input")
     def _(g, input_meta, weight, stride, padding, output_padding, groups, dilation):
-        return _pull_back(lambda x: _transposed(x, weight, stride, padding, output_padding, groups, dilation, spatial), input_meta, g)
+        at = _transposed(weight, stride, padding, output_padding, groups, dilation, spatial)
+        return _like_input(at.forward(_batched(g, spatial), jnp.conj(weight)), input_meta, spatial)
 
     @conv_transpose.grad("weight")
     def _(g, input, weight_meta, stride, padding, output_padding, groups, dilation):
-        return _pull_back(lambda w: _transposed(input, w, stride, padding, output_padding, groups, dilation, spatial), weight_meta, g)
+        at = _transposed(weight_meta, stride, padding, output_padding, groups, dilation, spatial)
+        return at.weight(_batched(g, spatial), jnp.conj(_batched(input, spatial)), weight_meta.shape)
 
     @conv_transpose.grad("bias")
     def _(g):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -22,7 +23,10 @@ from ..tensors.relayout import instruction as relayout
 from ..tensors.tape import CustomNode, announce, next_number
 from ..tensors.tensor import Tensor, make_tensor, tensor_method
 
-__all__ = ["move", "set_to", "to"]
+__all__ = ["CASTS", "OTHER_KINDS", "move", "set_to", "to"]
+
+#: Dtypes that tensors of a class of their own have -> what makes one of a tensor.
+OTHER_KINDS: dict[dtype, Callable[[Tensor], Tensor]] = {}
 
 
 def _format_stride(tensor: Tensor, wanted: Any) -> tuple[int, ...] | None:
@@ -92,7 +96,8 @@ def to(self: Tensor, wanted_device: device | None, wanted_dtype: dtype | None, c
     """The tensor itself if it is so already, else a copy of this dtype, device and memory format."""
     result = self
     if wanted_dtype is not None and wanted_dtype is not self.dtype:
-        result = apply(cast_instruction(wanted_dtype), (result,))[0]
+        other_kind = OTHER_KINDS.get(wanted_dtype)
+        result = apply(cast_instruction(wanted_dtype), (result,))[0] if other_kind is None else other_kind(result)
     if wanted_device is not None and wanted_device != self.device:
         result = move(result, wanted_device)
     if format is not None and format.name != "preserve_format" and not result.is_contiguous(format):
@@ -146,7 +151,7 @@ _to.__name__, _to.__qualname__ = "to", "Tensor.to"
 Tensor.to = _to  # type: ignore[attr-defined]
 
 #: Methods that are casts: ``x.float()``, ``x.long()``, ...
-_CASTS = {
+CASTS = {
     "float": dtypes.float32, "double": dtypes.float64, "half": dtypes.float16, "bfloat16": dtypes.bfloat16, "long": dtypes.int64,
     "int": dtypes.int32, "short": dtypes.int16, "char": dtypes.int8, "byte": dtypes.uint8, "bool": dtypes.bool_, "cfloat": dtypes.complex64,
     "cdouble": dtypes.complex128,
@@ -163,7 +168,7 @@ def _cast_method(name: str, target: dtype) -> Any:
     return cast
 
 
-for _name, _target in _CASTS.items():
+for _name, _target in CASTS.items():
     tensor_method(_cast_method(_name, _target))
 
 

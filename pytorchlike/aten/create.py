@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..core.device import accelerator_type, as_device
-from ..core.dtype import BOOL, BY_NAME, FLOATING, INTEGRAL, dtype
+from ..core.dtype import BOOL, BY_NAME, FLOATING, INTEGRAL, complex32, complex64, dtype
 from ..core.promotion import number_dtype, scalar_type_name
 from ..core.state import default_dtype, thread
 from ..core.typeinfo import finfo, iinfo
@@ -90,6 +90,8 @@ class Target:
 
     def make(self, operator: Operator, *args: Any, stride: tuple[int, ...] | None = None) -> Any:
         """What the operator makes of these arguments and the dtype; ``stride`` asks for a dense layout other than row-major."""
+        if self.dtype is complex32:
+            return self._narrow(operator, *args, stride=stride)
         plain = self.out is None and stride is None
         result = call_factory(operator, (*args, self.dtype), self.dtype, self.device, self.requires_grad and plain)
         if stride is not None and stride != result.stride():
@@ -99,6 +101,11 @@ class Target:
         if thread.state.levels and self.like is not None:
             result = with_batch_of(self.like, result)
         return result.requires_grad_() if self.requires_grad and not plain else result
+
+    def _narrow(self, operator: Operator, *args: Any, stride: tuple[int, ...] | None) -> Any:
+        """`make` for a dtype that tensors of another class have."""
+        wanted, self.requires_grad, self.dtype = self.requires_grad, False, complex64
+        return self.make(operator, *args, stride=stride).to(complex32).requires_grad_(wanted)
 
     def fill(self, size: tuple[int, ...], value: Any, stride: tuple[int, ...] | None = None) -> Any:
         """A tensor of one value.

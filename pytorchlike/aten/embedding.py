@@ -206,8 +206,6 @@ def embedding_bag(
         raise ValueError("max mode does not support scaling the gradient by the frequency")
     if mode == "max" and sparse:
         raise ValueError("max mode does not support sparse weights")
-    if scale_grad_by_freq:
-        raise NotImplementedError("embedding_bag: scale_grad_by_freq is not supported; embedding() followed by a sum supports it")
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
             "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
@@ -215,8 +213,10 @@ def embedding_bag(
         )
     if max_norm is not None:
         _shorten(weight, input, max_norm, norm_type)
-    if sparse and is_recorded(weight):  # bags of the rows that were looked up one by one
-        taken, count = looked_up(rows, weight, input, padding, False), input.shape[0]
+    # Bags of the rows that were looked up one by one.  torch on the CPU divides by the frequency of another index; here it is the index's own.
+    if (sparse or scale_grad_by_freq) and is_recorded(weight):
+        count = input.shape[0]
+        taken = looked_up(rows, weight, input, padding, scale_grad_by_freq) if sparse else rows(weight, input, padding, scale_grad_by_freq, False)
         places = input.new_ones((count,)).cumsum(0).sub(1)
         if padding >= 0:
             places, padding = places.masked_fill(input == padding, count), count

@@ -28,7 +28,7 @@ __all__: list[str] = []
 
 def _basic(at: Geometry, parts: tuple[Any, ...]) -> Geometry:
     dim = 0
-    for part in parts:
+    for number, part in enumerate(parts):
         if part is None:
             at = geometries.unsqueeze(at, dim)
             dim += 1
@@ -39,7 +39,7 @@ def _basic(at: Geometry, parts: tuple[Any, ...]) -> Geometry:
         else:
             size = at.size[dim]
             if not -size <= part < size:
-                raise IndexError(f"index {part} is out of bounds for dimension {dim} with size {size}")
+                raise IndexError(f"index {part} is out of bounds for dimension {number} with size {size}")
             at = geometries.select(at, dim, part)
     return at
 

@@ -3,7 +3,7 @@
 Elements where the mask is false are replaced by what does not change the result (0 for a sum, infinity for a minimum); then the plain
 operator runs.  Where a whole slice is left out, the result is that of the replacements alone.
 
-Limits:  tensors and masks are dense; there is no ``MaskedTensor``
+Limits:  tensors and masks are dense here; `masked_tensor.py` has tensors that carry their mask
 """
 
 from __future__ import annotations

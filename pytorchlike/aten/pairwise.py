@@ -107,7 +107,8 @@ def log_add_exp(a, b):
     smaller, larger = jnp.where(a.real < b.real, a, b), jnp.where(a.real >= b.real, a, b)
     same_infinity = ~jnp.isfinite(larger.real) & (smaller.real == larger.real)
     regular = jnp.log1p(jnp.exp(jnp.where(same_infinity, 0, smaller - larger))) + larger
-    found = jnp.where(same_infinity, jnp.where(smaller.real < 0, smaller, jnp.log(jnp.exp(smaller) + jnp.exp(larger))), regular)
+    infinite = [jnp.where(same_infinity, x, 0) for x in (smaller, larger)]  # elsewhere the exponentials would overflow, and their derivatives be NaN
+    found = jnp.where(same_infinity, jnp.where(smaller.real < 0, smaller, jnp.log(jnp.exp(infinite[0]) + jnp.exp(infinite[1]))), regular)
     return jnp.where(jnp.isnan(a) | jnp.isnan(b), complex(jnp.nan, jnp.nan), found)
 
 

@@ -12,10 +12,12 @@ from typing import Any
 
 from ..core.layouts import layout as layout_type
 from ..core.layouts import strided
+from ..core.state import thread
 from ..dispatch.registry import FUNCTION, METHOD, composite, lookup
 from ..tensors import layout as memory_layout
 from ..tensors import pickling  # noqa: F401 - installs deepcopy and pickle
 from ..tensors.geometry import geometry
+from ..tensors.mutation import check_tape
 from ..tensors.storages import TypedStorage, UntypedStorage, grow
 from ..tensors.tensor import Tensor, make_storage, tensor_method, tensor_property
 from .legacy import OPTION_NAMES
@@ -165,8 +167,10 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     """Make the tensor an alias of another tensor, or a window of a storage; without a source, empty memory.
 
     Raises:
-        RuntimeError: another dtype, or a window that does not fit; torch's texts.
+        RuntimeError: another dtype, a window that does not fit, or a leaf that asks for a gradient; torch's texts.
     """
+    if thread.state.grad_enabled:
+        check_tape(self)
     if source is None:
         source = self.new_empty(0)  # type: ignore[attr-defined]
     if isinstance(source, Tensor):

@@ -153,8 +153,18 @@ def _gradients(grads: Any, count: int) -> tuple[Any, ...]:
 
 
 def _batched(outputs: tuple, inputs: tuple, given: tuple, keep: bool, create_graph: bool, allow_unused: bool) -> tuple:
-    """One backward pass for all vectors."""
+    """One backward pass for all vectors.
+
+    Raises:
+        RuntimeError: gradients of another shape.
+        ValueError: no gradients for a scalar, as the 1 that stands for them is no batch.
+    """
     for number, (output, gradients) in enumerate(zip(outputs, given)):
+        if gradients is None and not output.shape:
+            raise ValueError(
+                "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input is a Tensor of dimensionality 0 so expected in_dim "
+                "to satisfy 0 <= in_dim < 0."
+            )
         if gradients is not None and isinstance(output, GradientEdge):
             raise RuntimeError("Batched grads are not supported with GradientEdge")
         if gradients is not None and gradients.shape[1:] != output.shape:

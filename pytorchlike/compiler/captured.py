@@ -38,9 +38,10 @@ class Captured(Instruction):
     Attributes:
         inputs: the input slots that it takes, in this order.
         steps: the operators that are needed for the results, or that check data.
+        packed: the programs of compiler/packing.py.
     """
 
-    __slots__ = ("position", "results", "inputs", "steps", "__weakref__")
+    __slots__ = ("position", "results", "inputs", "steps", "packed", "__weakref__")
 
     def __init__(self, name: str, position: State, results: tuple[int, ...]) -> None:
         self.position, self.results = position, results
@@ -49,6 +50,7 @@ class Captured(Instruction):
         checks = [check for step in self.steps if step.instruction is not None for check in step.instruction.data_checks]
         super().__init__(name, self.evaluate, position.float_count, position.int_count, checks)
         self.at_once = False
+        self.packed: dict[tuple, Any] = {}
 
     def _infer(self, avals: tuple[Aval, ...]) -> Inference:
         made = avals_of(self.position)

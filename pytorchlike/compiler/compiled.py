@@ -15,6 +15,7 @@ from . import settings
 from .capture import Break, Capture
 from .guards import ambient
 from .logs import log
+from .numbers import Followed, float_parameters
 from .replay import Replay, Unreplayable
 from .sizes import Sizes, shapes_of
 from .structure import flatten
@@ -73,6 +74,7 @@ class Compiled:
         self.breaks: list[Break] = []
         self.misses: list[str] = []
         self.floating: set[tuple] = set()
+        self.varying: set[int] = set()  # numbers of arguments that are floats and were seen to change
         self.calls = self.captures = self.failures = 0
         self.gave_up = self.has_warned = False
         all_compiled.add(self)
@@ -88,6 +90,7 @@ class Compiled:
         self.breaks.clear()
         self.misses.clear()
         self.floating.clear()
+        self.varying.clear()
         self.calls = self.captures = self.failures = 0
         self.sizes.varying.clear()
         self.gave_up = self.has_warned = False
@@ -151,6 +154,7 @@ class Compiled:
                 watch.find(leaf, False, f"argument {k}")
             else:
                 watch.look_into(leaf, f"argument {k}")
+        args, kwargs, leaves, followed = self._follow(args, kwargs, leaves)
         self._roots(watch)
         state = thread.state
         state.capture = capture
@@ -163,7 +167,8 @@ class Compiled:
         self.captures += 1
         if capture.broken is None:
             try:
-                replay = Replay(self.name, capture, watch, leaves, structure, result, ambience)
+                followed.confirm(capture.trace.floats, capture.trace.position, watch.entered)
+                replay = Replay(self.name, capture, watch, leaves, structure, result, ambience, followed)
                 replay.take_over()
                 replay.shapes = shapes_of(leaves)
                 self.replays.insert(0, replay)
@@ -176,6 +181,22 @@ class Compiled:
             step_boundary("compiled step")
         return result
 
+    def _follow(self, args: tuple, kwargs: dict[str, Any], leaves: list[Any]) -> tuple[tuple, dict[str, Any], list[Any], Followed]:
+        """Arguments in which each float that varies is an object of its own, by which it is recognized."""
+        uses = float_parameters(self.function, self.target, args, kwargs) if self.varying else {}
+        if not uses:
+            return args, kwargs, leaves, Followed({})
+        given: dict[Any, Any] = {**dict(enumerate(args)), **kwargs}
+        leaves, places, at = list(leaves), {}, 0
+        for key, value in given.items():
+            if key in uses and at in self.varying:
+                given[key] = leaves[at] = value * 1.0
+                places[at] = (leaves[at], uses[key])
+            inside: list[Any] = []
+            flatten(value, inside)
+            at += len(inside)
+        return tuple([given[k] for k in range(len(args))]), {key: given[key] for key in kwargs}, leaves, Followed(places)
+
     def _roots(self, watch: Watch) -> None:
         target = self.target
         if isinstance(target, Module):
@@ -185,6 +206,9 @@ class Compiled:
             function = function.__wrapped__
         if getattr(function, "__closure__", None):
             watch.closure_of(function)
+        for name in ("__defaults__", "__kwdefaults__"):
+            if getattr(function, name, None):
+                watch.note("attribute", function, name, getattr(function, name), f"{name} of {self.name}")
         owner = getattr(self.function, "__self__", None)
         if owner is not None and not isinstance(owner, type):
             watch.look_into(owner, "self")
@@ -205,6 +229,8 @@ class Compiled:
         place = replay.guards.places[number]
         if place is not None:
             self.floating.add(place)
+        if number in replay.guards.floats:
+            self.varying.add(replay.guards.floats[number])
         self.misses.append(reason)
         log("recompiles", "Recompiling %s: %s", self.name, reason)
         if settings.config.error_on_recompile:

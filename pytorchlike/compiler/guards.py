@@ -55,14 +55,17 @@ class Guards:
         structure: their structure.
         fresh: (id of the dictionary, key) of the numbers that each replay reads anew.
         relevant: the known tensors whose gradient matters.
+        followed: the numbers of the arguments that may be other floats.
 
     Attributes:
         found: the numbers of the known tensors that the check finds again.
         reasons: number of a check -> what differs when it fails.
-        check: function of the structure and the flat arguments -> the list of the known tensors, or the number of the check that failed.
+        floats: number of a check -> the number of the argument, a float, whose value it compares.
+        check: function of the structure and the flat arguments -> the list of the known tensors and then the followed floats, or the number of the check that failed.
     """
 
-    def __init__(self, watch: Watch, arguments: Sequence[Any], structure: Any, fresh: set[tuple[int, Any]], relevant: set[int], ambience: tuple) -> None:
+    def __init__(self, watch: Watch, arguments: Sequence[Any], structure: Any, fresh: set[tuple[int, Any]], relevant: set[int], ambience: tuple,
+                 followed: Sequence[int] = ()) -> None:  # fmt: skip
         self.reasons: list[str] = []
         self.places: list[tuple | None] = []
         self._names: dict[str, Any] = {
@@ -73,13 +76,20 @@ class Guards:
         self._lines += ["    if ambient() != ambience:", f"        return {self._reason('a mode (gradients, autocast, default dtype, hooks ...)')}"]
         self._watch, self._fresh, self._relevant = watch, fresh, relevant
         self.found: set[int] = set()
+        self.floats: dict[int, int] = {}
         for k, value in enumerate(arguments):
             self._lines.append(f"    x = args[{k}]")
+            if k in followed:
+                self._fail("x.__class__ is not float", f"argument {k} changed its type")
+                continue
+            if type(value) is float:
+                self.floats[len(self.reasons)] = k
             self._value(value, f"argument {k}", None)
         for note in watch.notes.values():
             self._place(note)
         self._aliases()
-        self._lines.append(f"    return [{', '.join(f't{k}' if k in self.found else 'None' for k in range(len(watch.known)))}]")
+        found = [f"t{k}" if k in self.found else "None" for k in range(len(watch.known))]
+        self._lines.append(f"    return [{', '.join([*found, *[f'args[{k}]' for k in followed]])}]")
         source = "def check(given, args):\n" + "\n".join(self._lines) + "\n"
         exec(compile(source, "<pytorchlike guards>", "exec"), self._names)
         self.check: Callable[[Any, Sequence[Any]], Any] = self._names["check"]

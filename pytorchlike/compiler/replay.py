@@ -9,7 +9,7 @@ from typing import Any
 
 from ..core.layouts import strided
 from ..core.state import thread
-from ..graph import recorder
+from ..graph import counters, recorder, tiers
 from ..graph.value import Value, constant
 from ..tensors.storage import Storage
 from ..tensors.tape import AccumulateGrad, Edge, Node, PackedValue, accumulator, new_node, next_number
@@ -18,6 +18,8 @@ from .capture import Capture
 from .captured import Captured, captured
 from .guards import Guards
 from .known import Known, gradient_of, memory_of
+from .numbers import Followed
+from .packing import Packing, packing_of
 from .structure import flatten, unflatten
 from .watch import CONTAINERS, MISSING, Watch, is_simple
 
@@ -37,6 +39,7 @@ class Replay:
         arguments, structure: the flat arguments and their structure.
         result: what the call returned.
         ambience: `guards.ambient` before the call.
+        followed: the floats among the arguments that may be others at a replay; they come behind the known tensors then.
 
     Attributes:
         shapes: of the tensors among the arguments.
@@ -45,8 +48,9 @@ class Replay:
         Unreplayable: with the reason.
     """
 
-    def __init__(self, name: str, capture: Capture, watch: Watch, arguments: Sequence[Any], structure: Any, result: Any, ambience: tuple) -> None:
-        self._watch = watch
+    def __init__(self, name: str, capture: Capture, watch: Watch, arguments: Sequence[Any], structure: Any, result: Any, ambience: tuple,
+                 followed: Followed) -> None:  # fmt: skip
+        self._watch, self._followed = watch, followed
         self._capture = capture
         self._known = list(watch.known.values())
         self._trace = capture.trace
@@ -56,7 +60,7 @@ class Replay:
         self._stored: dict[int, int] = {}
         self._storage_plans: list[tuple] = []
         self._tensors: dict[int, int] = {}  # id of a new tensor -> number of its plan
-        self._tensor_plans: list[tuple] = []
+        self.tensor_plans: list[tuple] = []
         self._needed: set[int] = set()
         self._on_tape: dict[Edge, Known] = {}
         for known in self._known:
@@ -78,18 +82,19 @@ class Replay:
         slots = tuple(sorted(self._slots))
         self.instruction: Captured = captured(name, self._trace.position, slots)
         order = {slot: k for k, slot in enumerate(slots)}
-        self._order = [order[slot] for slot in self._slots]  # number of a result as the plans count -> as the instruction does
+        self.order = [order[slot] for slot in self._slots]  # number of a result as the plans count -> as the instruction does
         self.input_plans = [self._input_plan(slot) for slot in self.instruction.inputs]
         self.floats, self.ints = tuple(self._trace.floats), tuple(self._trace.ints)
+        self.number_plans = self._numbers(self.floats)
         self.actions = capture.actions
         self.has_boundary = capture.has_boundary
         relevant = self._relevant()
-        self.guards = Guards(watch, arguments, structure, fresh, relevant, ambience)
+        self.guards = Guards(watch, arguments, structure, fresh, relevant, ambience, tuple(followed.places))
         if not self._needed <= self.guards.found:
             raise Unreplayable("a tensor is used that is not found again")
         self.runs = 0
         self.shapes: tuple = ()
-        del self._watch, self._inputs
+        del self._watch, self._inputs, self._followed
 
     def _keep_checks(self) -> None:
         """A call without results may check data all the same: a program has results, so that of a check is one."""
@@ -211,8 +216,8 @@ class Replay:
         number = self._tensors.get(id(tensor))
         if number is None:
             plan = self._new_tensor(tensor, where)
-            number = self._tensors[id(tensor)] = len(self._tensor_plans)
-            self._tensor_plans.append(plan)
+            number = self._tensors[id(tensor)] = len(self.tensor_plans)
+            self.tensor_plans.append(plan)
         return "tensor", number
 
     def _new_tensor(self, tensor: Tensor, where: str) -> tuple:
@@ -282,9 +287,18 @@ class Replay:
                 raise Unreplayable("hooks on saved tensors")
             saved = None if node.saved is None else tuple([self._reference(value) for value in node.saved])
             self._nodes[node] = len(self._node_plans)
-            self._node_plans.append((node.backward, planned, saved, node.scalars))
+            scalars: Any = node.scalars
+            if scalars is not None:
+                scalars = scalars, self._numbers(scalars[0])
+            self._node_plans.append((node.backward, planned, saved, scalars))
             stack.pop()
         return self._nodes[top]
+
+    def _numbers(self, floats: Sequence[float]) -> list[tuple[int, int]]:
+        """Which of some recorded floats are followed, and where a replay finds them."""
+        places = {k: len(self._known) + n for n, k in enumerate(self._followed.places)}
+        found = [(at, self._followed.number_of(value)) for at, value in enumerate(floats)] if places else []
+        return [(at, places[k]) for at, k in found if k is not None]
 
     # ------------------------------------------------------------------------------------------------- the first run's end
     def take_over(self) -> None:
@@ -310,6 +324,9 @@ class Replay:
             k for k, (kind, what) in enumerate(self.input_plans) if kind == "memory" and what in written and values[k].aval.numel >= recorder.SMALLEST_DONATION
         ]
         self.position = found
+        # Inputs that were one value need not be one at each replay: then the recorder looks for the program.
+        self.is_alone = self.may_pack = self.has_boundary and slots == tuple(range(len(slots)))
+        self.packing: Packing | None = None
         self._look_up_storages()
         old.values.clear()
         old.inputs.clear()
@@ -330,7 +347,7 @@ class Replay:
         for plan in self.memory_plans:
             number, reference, versions, tracked, edge = plan
             if number in storages and reference is not None and reference[0] == "result" and edge is MISSING:
-                self.storage_writes.append((storages[number], self._order[reference[1]], versions, tracked))
+                self.storage_writes.append((storages[number], self.order[reference[1]], versions, tracked))
             else:
                 rest.append(plan)
         self.memory_plans = rest
@@ -339,10 +356,14 @@ class Replay:
     def __call__(self, known: list[Any]) -> Any:
         """Do it again, with these tensors in the place of the known ones."""
         self.runs += 1
+        if self.may_pack and self._is_hot():
+            self.may_pack, self.packing = False, packing_of(self)
         floats: Any = self.floats
         drawn: dict[int, Value] = {}
-        if self.actions:
+        if self.actions or self.number_plans:
             changed = list(floats)
+            for index, number in self.number_plans:
+                changed[index] = known[number]
             for number, action in enumerate(self.actions):
                 kind = action[0]
                 if kind == "float":
@@ -353,25 +374,18 @@ class Replay:
                 else:
                     action[1](*action[2])
             floats = tuple(changed)
-        arguments = []
-        for kind, what in self.input_plans:
-            if kind == "storage":
-                if what.host is not None:
-                    what.refresh()
-                arguments.append(what.value)
-            elif kind == "memory":
-                arguments.append(memory_of(known[what]))
-            elif kind == "content":
-                arguments.append(known[what]._content())
-            elif kind == "draw":
-                arguments.append(drawn[what])
-            else:
-                arguments.append(what)
-        results = self._launch(arguments, floats)
-        del arguments
+        if self.packing is not None and not counters.watchers:
+            result = self.packing.run(known, drawn, floats)
+            if result is not MISSING:
+                return result
+        results = self._launch(self._arguments(known, drawn), floats)
         for storage, k, versions, tracked in self.storage_writes:
             _write(storage, results[k], versions, tracked)
-        made = _Made(self, known, [results[k] for k in self._order], drawn)
+        return self.finish(known, results, drawn)
+
+    def finish(self, known: list[Any], results: Sequence[Value], drawn: dict[int, Value]) -> Any:
+        """Write what the call wrote, but for the storages of fixed tensors, and return what it returned."""
+        made = _Made(self, known, [results[k] for k in self.order], drawn)
         del results
         for number, reference, versions, tracked, edge in self.memory_plans:
             tensor = known[number]
@@ -393,6 +407,45 @@ class Replay:
             recorder.step_boundary("compiled step")
         return result
 
+    @property
+    def is_simple(self) -> bool:
+        """All that the call made, but for what it wrote into fixed tensors, are plain tensors off the tape."""
+        plans = [plan for _, plan in self.gradient_plans if plan is not None] + self.result_plans
+        return (
+            not (self._node_plans or self._storage_plans or self.memory_plans or self.write_plans)
+            and all(plan[0] == "plain" and plan[1][0] == "result" and plan[2] is None for plan in self.tensor_plans)
+            and all(plan[0] in ("tensor", "known", "same") for plan in plans)
+        )
+
+    def _arguments(self, known: list[Any], drawn: dict[int, Value]) -> list[Value]:
+        """The instruction's inputs."""
+        arguments = []
+        for kind, what in self.input_plans:
+            if kind == "storage":
+                if what.host is not None:
+                    what.refresh()
+                arguments.append(what.value)
+            elif kind == "memory":
+                arguments.append(memory_of(known[what]))
+            elif kind == "content":
+                arguments.append(known[what]._content())
+            elif kind == "draw":
+                arguments.append(drawn[what])
+            else:
+                arguments.append(what)
+        return arguments
+
+    def _is_hot(self) -> bool:
+        """Whether the program runs so often that it is, or now would be, compiled fully."""
+        return tiers.first_tier("cpu") == tiers.QUICK and any(
+            len(program.parts) == 1 and tiers.promotes(program.parts[0].runs) for program, _ in self.position.programs.values()
+        )
+
+    def gradient_results(self) -> list[int]:
+        """The numbers of the results that become gradients and nothing else."""
+        plans = [self.tensor_plans[plan[1]] for _, plan in self.gradient_plans if plan is not None and plan[0] == "tensor"]
+        return [self.order[plan[1][1]] for plan in plans if plan[0] == "plain" and plan[1][0] == "result"]
+
     def _launch(self, arguments: list[Value], floats: tuple[float, ...]) -> Sequence[Value]:
         """The results of the instruction.
 
@@ -400,7 +453,7 @@ class Replay:
         its results live.
         """
         state = thread.state
-        if self.has_boundary and not state.trace.values and all(value.trace is None for value in arguments):
+        if self.is_alone and not state.trace.values and all(value.trace is None for value in arguments):
             return recorder.run_alone(self.position, arguments, self.replaced, floats, self.ints, self.site)
         return recorder.record(self.instruction, tuple(arguments), floats, self.ints)
 
@@ -417,7 +470,7 @@ class _Made:
             self._make_nodes()
         self.storages = [Storage(self.value(reference)) for reference in replay._storage_plans]
         self.tensors: list[Any] = []
-        for plan in replay._tensor_plans:
+        for plan in replay.tensor_plans:
             self.tensors.append(self.new_tensor(plan))
 
     def value(self, reference: tuple) -> Value:
@@ -436,10 +489,16 @@ class _Made:
             node.backward = backward
             node.edges = tuple([None if e is None else self.edge(e, None) for e in edges])
             node.saved = None if saved is None else tuple([self.value(reference) for reference in saved])
-            node.scalars = scalars
+            node.scalars = None if scalars is None else scalars[0] if not scalars[1] else self._scalars(*scalars)
             node.number = next_number()
             node.hooks = None
             self.nodes.append(node)
+
+    def _scalars(self, scalars: tuple, plans: list[tuple[int, int]]) -> tuple:
+        floats = list(scalars[0])
+        for index, number in plans:
+            floats[index] = self.known[number]
+        return tuple(floats), scalars[1]
 
     def edge(self, plan: Any, tensor: Any) -> Any:
         if plan is None:

@@ -89,6 +89,7 @@ class Watch:
 
     Attributes:
         notes: in the order they were made.
+        entered: the code of the user's functions that were called.
         known: the tensors that were found: id -> `Known`.
         asked: ids of the tensors whose ``.grad`` was read.
         floating: places of tensors that are not held by identity: (kind, id of the container, key).
@@ -106,7 +107,7 @@ class Watch:
         self.containers: dict[int, tuple[Any, Any, str]] = {}
         self._patched: list[tuple[type, Any]] = []
         self._codes: dict[types.CodeType, str] = {}
-        self._inner_codes: set[types.CodeType] = set()
+        self.entered: set[types.CodeType] = set()
         self._previous: Any = None
         self._busy = False
         self._imports = 0
@@ -246,7 +247,7 @@ class Watch:
             code = frame.f_code
             kind = self._codes.get(code) or self._kind(code)
             if kind == "user":
-                if code not in self._inner_codes and not self.capture.paused:
+                if code not in self.entered and not self.capture.paused:
                     self._enter(frame, code)
             elif kind == "impure":
                 back = frame.f_back
@@ -263,7 +264,7 @@ class Watch:
 
     def _enter(self, frame: Any, code: types.CodeType) -> None:
         """The first call of a user's function: the globals and the closure that its code refers to."""
-        self._inner_codes.add(code)  # each code object is looked at once
+        self.entered.add(code)  # each code object is looked at once
         self._busy = True
         try:
             reads, writes = _names(code)

@@ -26,7 +26,7 @@ class dtype:  # noqa: N801 - torch's name
     __slots__ = ("name", "numpy", "itemsize", "category", "is_floating_point", "is_complex", "is_signed")
     __module__ = "torch"
 
-    def __init__(self, name: str, scalar_type: type, category: int, is_signed: bool = True) -> None:
+    def __init__(self, name: str, scalar_type: Any, category: int, is_signed: bool = True) -> None:
         self.name = name
         self.numpy: np.dtype[Any] = np.dtype(scalar_type)
         self.itemsize = self.numpy.itemsize
@@ -57,7 +57,7 @@ class dtype:  # noqa: N801 - torch's name
 
 
 def _by_name(name: str) -> dtype:
-    return BY_NAME[name]
+    return next((d for d in _ELSEWHERE if d.name == name), None) or BY_NAME[name]
 
 
 uint8 = dtype("uint8", np.uint8, INTEGRAL, is_signed=False)
@@ -85,6 +85,8 @@ bool_ = dtype("bool", np.bool_, BOOL, is_signed=False)
 quint8 = dtype("quint8", np.uint8, INTEGRAL, is_signed=False)
 qint8 = dtype("qint8", np.int8, INTEGRAL)
 qint32 = dtype("qint32", np.int32, INTEGRAL)
+#: That of pairs of halves (aten/half_complex.py), which XLA has not.
+complex32 = dtype("complex32", np.dtype([("real", np.float16), ("imag", np.float16)]), COMPLEX)
 
 #: Every dtype of plain tensors under its torch name.
 BY_NAME: dict[str, dtype] = {
@@ -94,15 +96,16 @@ BY_NAME: dict[str, dtype] = {
         float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu, complex64, complex128, bool_,
     )
 }  # fmt: skip
+_ELSEWHERE = (quint8, qint8, qint32, complex32)
 #: torch's second names.
 ALIASES = {
     "half": float16, "float": float32, "double": float64, "cfloat": complex64, "cdouble": complex128,
     "short": int16, "int": int32, "long": int64,
 }  # fmt: skip
 
-# torch's complex32 has no counterpart in XLA; half's complex is therefore complex64 here.
+# XLA cannot compute with torch's complex32; half's complex is therefore complex64 here.
 _TO_COMPLEX = {float64: complex128, float32: complex64, float16: complex64, bfloat16: complex64}
-_TO_REAL = {complex64: float32, complex128: float64}
+_TO_REAL = {complex32: float16, complex64: float32, complex128: float64}
 _BY_NUMPY = {d.numpy: d for d in BY_NAME.values()}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .dtype import BOOL, BY_NAME, FLOATING, INTEGRAL, bool_, complex64, dtype, int64
+from .dtype import BOOL, BY_NAME, FLOATING, INTEGRAL, bool_, complex32, complex64, dtype, float16, int64
 
 __all__ = ["DIM", "NUMBER", "ZERO_DIM", "can_cast", "cpp_name", "number_dtype", "promote_types", "result_dtype", "scalar_type_name"]
 
@@ -19,7 +19,7 @@ DIM, ZERO_DIM, NUMBER = "dim", "zero_dim", "number"
 #: What torch calls a dtype in most of its error texts; a name not listed is the dtype's own with a capital (``BFloat16`` aside).
 _SCALAR_TYPE_NAMES = {
     "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half", "float32": "Float",
-    "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble", "bfloat16": "BFloat16",
+    "float64": "Double", "complex32": "ComplexHalf", "complex64": "ComplexFloat", "complex128": "ComplexDouble", "bfloat16": "BFloat16",
     "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64",
 }  # fmt: skip
 
@@ -60,6 +60,10 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     Raises:
         RuntimeError: torch has no common dtype for them (float8 and the wide unsigned integers), torch's text.
     """
+    if complex32 in (type1, type2):  # only tensors of a class of their own have it
+        other = type2 if type1 is complex32 else type1
+        narrow = other in (complex32, float16) or other.category < FLOATING and other.name not in ("uint16", "uint32", "uint64")
+        return complex32 if narrow else promote_types(complex64, other)
     found = _lattice().get((type1, type2))
     if found is not None:
         return found

@@ -16,6 +16,7 @@ from ..graph.interpreter import Prepared
 from ..graph.value import Aval, aval_of
 from ..tensors.elements import Elements, elements_of, like_memory, with_elements
 from ..tensors.geometry import Geometry, contiguous
+from ..tensors.mutation import check_tape
 from ..tensors.restricted import MULTI_OUTPUT_VIEW, NO_GRAD_VIEW
 from ..tensors.tape import Backward, Edge, connect, move_retained
 from ..tensors.tensor import PLAIN_TYPES, Tensor, alias_of, base_aval, make_storage, make_view
@@ -34,10 +35,11 @@ _MANY_SINGLE_VIEWS = frozenset({"dsplit", "hsplit", "tensor_split", "vsplit"})
 class ViewAdjoint(Differentiable):
     """The gradient of a view operator: the adjoints of its windows in the whole input, added up."""
 
-    __slots__ = ("parts",)
+    __slots__ = ("parts", "order")
 
     def __init__(self, name: str, parts: Sequence[Window]) -> None:
         self.parts = parts
+        self.order = _order(parts[0]) if len(parts) == 1 else None
 
         def pull_back(*grads: Any) -> Any:
             total = None
@@ -57,6 +59,20 @@ class ViewAdjoint(Differentiable):
         outputs = (jax.ShapeDtypeStruct(tuple(whole), avals[0].dtype.numpy),)
         add_up = functions[0] if len(functions) == 1 else lambda *grads: functools.reduce(np.add, [f(g) for f, g in zip(functions, grads)])
         return Traced(outputs, lambda: self._jaxpr(self.call, avals)[0], prepared=Prepared.of(add_up, len(functions)))
+
+    def strides(self, avals: tuple[Aval, ...], shapes: list[tuple[int, ...]]) -> Sequence[tuple[int, ...] | None]:
+        """Dimensions that changed places change back, as the gradient of torch is a view of what arrived."""
+        return [None if self.order is None else tuple([avals[0].stride[d] for d in self.order])]
+
+
+def _order(part: Window) -> tuple[int, ...] | None:
+    """For each dimension of the whole its place in a view that is the same elements in another order of dimensions; None for other views."""
+    whole, at = part.base, part.at
+    pairs = list(zip(at.size, at.stride, strict=True))
+    wanted = list(zip(whole.size, whole.stride, strict=True))
+    if at.elements is not None or at.offset or sorted(pairs) != sorted(wanted) or len(set(pairs)) < len(pairs):
+        return None
+    return tuple([pairs.index(pair) for pair in wanted])
 
 
 class _ViewPlan:
@@ -163,7 +179,13 @@ def _check_storage(tensor: Tensor, at: Any) -> None:
 
 
 def call_view_inplace(operator: ViewOperator, tensor: Tensor, arguments: tuple[Any, ...]) -> Tensor:
-    """The in-place form of a view operator (``x.t_()``): the tensor itself gets the new geometry."""
+    """The in-place form of a view operator (``x.t_()``): the tensor itself gets the new geometry.
+
+    Raises:
+        RuntimeError: a leaf that asks for a gradient, or a view that may not be written to.
+    """
+    if thread.state.grad_enabled:
+        check_tape(tensor)
     viewed = call_view(operator, tensor, arguments)
     base, flags = tensor._base, tensor._flags
     tensor._geometry, tensor._seen = viewed._geometry, viewed._seen

@@ -20,6 +20,7 @@ from . import counters, executors, pieces, provenance
 from .data_checks import raise_failed_now
 from .instruction import Instruction
 from .lower import Program, compile_program, donated
+from .packed import PackedArrays
 from .trie import MOST_INSTRUCTIONS, RecentTraces, State
 from .value import Aval, Value, new_value
 
@@ -68,7 +69,10 @@ class Trace:
         slot = self.inputs.get(value)
         if slot is None:
             if value.trace is not None:
-                materialise(value, "another thread")
+                if type(value.trace) is PackedArrays:
+                    value.trace.take(value)
+                else:
+                    materialise(value, "another thread")
             position = self.position.next.get(value.aval)
             if position is None:
                 with _extend_lock:
@@ -274,6 +278,9 @@ def materialise(value: Value, reason: str) -> Any:
         reason: what the flush is counted under in `explain`.
     """
     trace, state = value.trace, thread.state
+    if type(trace) is PackedArrays:  # no computation is needed for it
+        trace.take(value)
+        trace = None
     if state.capture is not None:
         state.capture.looked_at(reason)
     if trace is None:

@@ -10,8 +10,8 @@ from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedPara
 from .utils import spectral_norm as _spectral_norm  # now, so that importing the files of these names does not put modules in their place
 from .utils import weight_norm as _weight_norm
 
-_LATER = ("attention", "common_types", "grad", "parallel")
-_WITHOUT = {"intrinsic": "fused modules", "qat": "quantization-aware modules", "quantizable": "quantizable modules", "quantized": "quantized modules"}
+_LATER = ("attention", "common_types", "grad", "intrinsic", "parallel", "quantizable", "quantized")
+_WITHOUT = {"qat": "quantization-aware modules"}
 
 
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:

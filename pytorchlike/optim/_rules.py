@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, ClassVar, NamedTuple
 
@@ -102,9 +103,11 @@ class RuleOptimizer(Optimizer):
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Fill in what states saved by older versions lack: new hyper-parameters, step counts that were plain numbers."""
         super().__setstate__(state)
+        taken = _parameters(type(self))  # type: ignore[arg-type]
         for group in self.param_groups:
             for name, value in self.defaults.items():
-                group.setdefault(name, value)
+                if name in taken:  # the base adds one default that not all optimizers have
+                    group.setdefault(name, value)
         for param, values in self.state.items():
             if "step" in values and not isinstance(values["step"], Tensor):
                 values["step"] = _full((), float(values["step"]), dtypes.float32, param)
@@ -276,6 +279,12 @@ def _write_on_tape(instruction: Instruction, targets: list[Tensor], arguments: l
     results = apply(instruction, [*old, *arguments[len(targets) :]], floats)
     for target, result, taped in zip(targets, results, on_tape, strict=True):
         write_into(target, result._value, result._edge if taped else None)
+
+
+@functools.cache
+def _parameters(cls: type) -> frozenset[str]:
+    """The names of what a class or its bases are made with."""
+    return frozenset(name for base in cls.__mro__ if base is not object for name in inspect.signature(base.__init__).parameters)  # type: ignore[misc]
 
 
 def _place(name: str) -> tuple[str, int | None]:

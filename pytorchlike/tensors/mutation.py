@@ -12,7 +12,7 @@ from .restricted import RESTRICTED, UNTRACKED, refusal
 from .tape import Edge, connect, move_retained
 from .tensor import Tensor, base_aval, make_storage, relayout
 
-__all__ = ["check_no_overlap", "check_no_partial_overlap", "check_writable", "check_writable_memory", "write_into"]
+__all__ = ["check_no_overlap", "check_no_partial_overlap", "check_tape", "check_writable", "check_writable_memory", "write_into"]
 
 _IS_A_LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
 _VIEW_OF_LEAF = "a view of a leaf Variable that requires grad is being used in an in-place operation."
@@ -92,11 +92,12 @@ def check_writable(tensor: Tensor, *, other_requires_grad: bool = False) -> None
     if inference.was_used and not state.inference and tensor.is_inference():
         raise RuntimeError(inference.NOT_IN_PLACE)
     if state.grad_enabled:
-        _check_tape(tensor, other_requires_grad)
+        check_tape(tensor, other_requires_grad)
     check_writable_memory(tensor)
 
 
-def _check_tape(tensor: Tensor, other_requires_grad: bool) -> None:
+def check_tape(tensor: Tensor, other_requires_grad: bool = False) -> None:
+    """The part of `check_writable` that has to do with gradients; it does not hold under ``no_grad``."""
     base = tensor._base
     edge = tensor._edge if base is not None and tensor._flags & RESTRICTED else tensor._current_edge()
     if base is not None:

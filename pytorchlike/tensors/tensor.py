@@ -408,6 +408,8 @@ class Tensor(metaclass=TensorType):
     def data(self, other: Tensor) -> None:
         if not isinstance(other, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(other).__name__}")
+        if self._edge is not None and not (other.dtype.is_floating_point or other.dtype.is_complex):
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         storage = make_storage(other)
         self._storage = storage
         self._geometry = other._geometry

@@ -43,4 +43,5 @@ SAMPLES = [
     Sample("cumulative_trapezoid", T(2, 3), T(3), dtypes=FLOATS),
     Sample("cumulative_trapezoid", T(3, 2), dx=3, dim=0, dtypes=FLOATS),
     Sample("logcumsumexp", T(4, 2), 0, dtypes=("complex64",), grad=False),
+    Sample("logcumsumexp", T(4, 2, low=700.0, high=800.0), 0, dtypes=("complex128",)),
 ]

@@ -18,6 +18,7 @@ _DEGREES = T(values=[[-1.0], [0.0], [1.0], [2.7], [9.0], [10.0]])
 _HALF = {"dtypes": ("float16",)}
 
 SAMPLES = [
+    Sample("erfinv", T(values=[0.999, -0.998, 0.997, 0.9])),
     *[Sample(f"special.{name}", _POINTS, dtypes=FLOATS, **_ROUGH) for name in _OSCILLATING],
     *[Sample(f"special.{name}", _POINTS, dtypes=FLOATS) for name in _BESSEL],
     Sample("special.bessel_j1", T(3), **_HALF),

@@ -55,6 +55,7 @@ failing("one_root_twice", lambda torch, A, x, w, y: A.grad([y, y], x, [torch.one
 failing("inputs_in_a_row", lambda torch, A, x, w, y: A.grad((y * y).sum(), [y, x]))
 failing("batched", lambda torch, A, x, w, y: A.grad(y, [x, w], torch.eye(2), is_grads_batched=True))
 failing("batched_and_unused", lambda torch, A, x, w, y: A.grad(y, [x, leaf(torch)], torch.eye(2), is_grads_batched=True, allow_unused=True))
+failing("batched_without_gradients", lambda torch, A, x, w, y: A.grad(y.sum(), x, is_grads_batched=True))
 failing("batched_of_another_shape", lambda torch, A, x, w, y: A.grad(y, x, torch.ones(2, 3), is_grads_batched=True))
 failing("batched_higher_orders", lambda torch, A, x, w, y: A.grad(A.grad(y * y, x, torch.eye(2), is_grads_batched=True, create_graph=True)[0].sum(), x))
 failing("batched_scalars", lambda torch, A, x, w, y: A.grad([y, y.sum()], [x], [torch.eye(2), torch.tensor([1.0, 5.0])], is_grads_batched=True))
@@ -154,6 +155,17 @@ def written_tensors_as_inputs(torch):
     y = x * 3
     y.mul_(2)
     return torch.autograd.grad((y * y).sum(), [y, x])
+
+
+@program
+def strides_of_what_permuted_views_pass_on(torch):
+    x = torch.ones(2, 3, 4, requires_grad=True)
+    found = []
+    for make in (lambda: x.transpose(0, 2), lambda: x.permute(1, 2, 0), lambda: x[0].t(), lambda: x.movedim(0, 1).mT, lambda: x.view(4, 6).T):
+        y = make()
+        y.register_hook(lambda g: found.append(g.stride()))
+        found.append(torch.autograd.grad((y * torch.ones(y.shape)).sum(), x)[0].stride())
+    return found
 
 
 @program

@@ -195,6 +195,20 @@ def what_the_error_names_off_the_tape(torch):
 
 
 @program
+def leaves_that_may_not_be_changed(torch):
+    texts = []
+    for change in (lambda w: w.t_(), lambda w: w.unsqueeze_(0), lambda w: w.squeeze_(), lambda w: w.set_(torch.zeros(2)), lambda w: w.expand(2, 2, 2).add_(1),
+                   lambda w: setattr(w, "data", torch.zeros(2, dtype=torch.int64)), lambda w: w.__setitem__((0, 5), 1.0)):
+        w = torch.ones(2, 2, requires_grad=True)
+        try:
+            change(w)
+        except (RuntimeError, IndexError) as error:
+            texts.append(str(error))
+        texts.append([w.shape, w.is_leaf, w])
+    return texts
+
+
+@program
 def which_views_may_be_written_to(torch):
     found = []
     for make in (lambda x: x.hsplit(2), lambda x: x.vsplit(2), lambda x: x.split(1), lambda x: torch.broadcast_tensors(x, x), lambda x: [x.expand(2, 2, 2)], lambda x: [x.mT, x.T]):

@@ -41,7 +41,7 @@ class Case:
     Attributes:
         call: (torch or pytorchlike, tensors) -> result.
         small, large: what to draw for each argument: a shape (float32 normals), ("int", shape, end) (indices), ("bool", shape),
-            ("above", shape) (numbers from 0.5 to 1.5) or ("weight", shape) (normals times 0.1).
+            ("distinct", shape) (no two are equal: sorting has one answer), ("above", shape) (numbers from 0.5 to 1.5) or ("weight", shape) (normals times 0.1).
         backward: whether it is measured with its derivative, too.
     """
 
@@ -59,6 +59,8 @@ def draw(torch: Any, what: Any, seed: int) -> Any:
         return torch.from_numpy(random.randint(0, end[0], shape)).clone()
     if kind == "bool":
         return torch.from_numpy(random.rand(*shape) < 0.5).clone()
+    if kind == "distinct":
+        return torch.from_numpy((random.permutation(math.prod(shape)) / math.prod(shape)).astype(np.float32).reshape(shape)).clone().requires_grad_()
     array = random.rand(*shape) + 0.5 if kind == "above" else random.randn(*shape) * (0.1 if kind == "weight" else 1)
     return torch.from_numpy(array.astype(np.float32)).clone().requires_grad_()
 
@@ -179,7 +181,7 @@ CASES: dict[str, Case] = {
     "gather": Case(lambda t, a, i: a.gather(1, i), [(16, 16), ("int", (16, 8), 16)], [(1024, 1024), ("int", (1024, 512), 1024)]),
     "scatter_add": Case(lambda t, a, i, b: a.scatter_add(1, i, b), [(16, 16), ("int", (16, 8), 16), (16, 8)],
                         [(1024, 1024), ("int", (1024, 512), 1024), (1024, 512)]),
-    "sort": one(lambda t, a: a.sort(-1)[0]),
+    "sort": one(lambda t, a: a.sort(-1)[0], ("distinct", (16, 16)), ("distinct", (1024, 1024))),
     "topk": one(lambda t, a: a.topk(5, -1)[0]),
     "cat": two(lambda t, a, b: t.cat([a, b], 1)),
     "permute, contiguous": one(lambda t, a: a.permute(0, 2, 1).contiguous(), (2, 8, 8), (16, 256, 256)),

@@ -129,6 +129,18 @@ def test_closure():
     check(function, change, torch.arange(4.0))
 
 
+def test_defaults():
+    held = {"factor": torch.full((4,), 2.0)}
+
+    def function(x, scale=3.0, *, held=held, more=(nn.Linear(4, 4),)):
+        return more[0](x * scale + held["factor"])
+
+    check(function, lambda: held.update(factor=torch.full((4,), 5.0)), torch.arange(4.0))
+    check(function, lambda: setattr(function, "__defaults__", (7.0,)), torch.arange(4.0))
+    check(function, lambda: function.__kwdefaults__.update(more=(nn.Linear(4, 4),)), torch.arange(4.0))
+    check(function, lambda: function.__kwdefaults__["more"][0].weight.data.add_(1), torch.arange(4.0))
+
+
 def test_closure_of_a_called_function():
     def make(scale):
         def inner(x):

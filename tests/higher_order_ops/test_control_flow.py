@@ -137,3 +137,26 @@ def test_transformations():
     torch.testing.assert_close(tangent, x[0].cos())
     found = jax.jit(pure(function))(np.ones(3, np.float32))
     np.testing.assert_allclose(found, np.sin(np.ones(3)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 5, 300])
+def test_gradient_of_while_loop(rounds):
+    """Of the carry and of a tensor from outside, against torch's loop in Python."""
+
+    def loss(t, loop):
+        x, w = t.tensor([1.0, 2.0], requires_grad=True), t.tensor([0.9, 1.01], requires_grad=True)
+        y = loop(x, w) + w
+        (y * t.tensor([1.0, 3.0])).sum().backward()
+        return [y.tolist(), x.grad.tolist(), w.grad.tolist()]
+
+    def unrolled(x, w):
+        for k in range(rounds):
+            x = (x * w).sin() + 0.1 * w * k
+        return x
+
+    def looped(x, w):
+        return operators.while_loop(lambda k, x: k < rounds, lambda k, x: (k + 1, (x * w).sin() + 0.1 * w * k), (torch.tensor(0), x))[1]
+
+    expected = loss(real, unrolled)
+    for found in (loss(torch, looped), loss(torch, torch.compile(looped))):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)

@@ -136,6 +136,7 @@ NORMALIZATIONS = [
     layer("GroupNorm", 2, 4, inputs=(IMAGE,)),
     layer("RMSNorm", 4, inputs=(PLAIN,)),
     layer("LocalResponseNorm", 2, inputs=(IMAGE,)),
+    layer("SyncBatchNorm", 4, inputs=(IMAGE,)),  # one process
     layer("CrossMapLRN2d", 3, inputs=(IMAGE,), grad=False),  # torch's backward is not the derivative of its forward
 ]
 
@@ -145,13 +146,17 @@ POOLINGS = [
     layer("MaxPool2d", 2, return_indices=True, inputs=(IMAGE,)),
     layer("MaxPool3d", 2, ceil_mode=True, inputs=(VOLUME,)),
     layer("MaxUnpool2d", 2, inputs=(f(1, 1, 2, 2), Given([[[[0, 2], [8, 10]]]], "int64"))),
+    layer("MaxUnpool1d", 2, inputs=(f(1, 1, 3), Given([[[0, 3, 5]]], "int64"))),
+    layer("MaxUnpool3d", 2, inputs=(f(1, 1, 1, 1, 2), Given([[[[[0, 3]]]]], "int64"))),
     layer("AvgPool1d", 2, inputs=(SEQUENCE,)),
     layer("AvgPool2d", 3, stride=2, padding=1, count_include_pad=False, inputs=(IMAGE,)),
     layer("AvgPool3d", 2, divisor_override=3, inputs=(VOLUME,)),
     layer("LPPool1d", 2, 3, inputs=(SEQUENCE,)),
     layer("LPPool2d", 2, 3, stride=2, inputs=(IMAGE,)),
+    layer("LPPool3d", 2, 2, inputs=(f(2, 3, 4, 4, 4, low=0.1),)),
     layer("AdaptiveMaxPool1d", 3, inputs=(SEQUENCE,)),
     layer("AdaptiveMaxPool2d", (3, None), inputs=(IMAGE,)),
+    layer("AdaptiveMaxPool3d", 2, return_indices=True, inputs=(VOLUME,)),
     layer("AdaptiveAvgPool1d", 3, inputs=(SEQUENCE,)),
     layer("AdaptiveAvgPool2d", (3, 5), inputs=(IMAGE,)),
     layer("AdaptiveAvgPool3d", 2, inputs=(VOLUME,)),
@@ -163,12 +168,16 @@ POOLINGS = [
 RESIZINGS = [
     layer("ReflectionPad1d", 2, inputs=(SEQUENCE,)),
     layer("ReflectionPad2d", (1, 2, 3, 0), inputs=(IMAGE,)),
+    layer("ReflectionPad3d", 1, inputs=(VOLUME,)),
+    layer("ReplicationPad1d", 2, inputs=(SEQUENCE,)),
     layer("ReplicationPad2d", 2, inputs=(IMAGE,)),
     layer("ReplicationPad3d", 1, inputs=(VOLUME,)),
     layer("CircularPad1d", 2, inputs=(SEQUENCE,)),
     layer("CircularPad2d", 1, inputs=(IMAGE,)),
+    layer("CircularPad3d", 1, inputs=(VOLUME,)),
     layer("ConstantPad1d", 2, 1.5, inputs=(SEQUENCE,)),
     layer("ConstantPad2d", (1, -1, 0, 2), 1.5, inputs=(IMAGE,)),
+    layer("ConstantPad3d", 1, 2.0, inputs=(VOLUME,)),
     layer("ZeroPad1d", 2, inputs=(SEQUENCE,)),
     layer("ZeroPad2d", 2, inputs=(IMAGE,)),
     layer("ZeroPad3d", 1, inputs=(VOLUME,)),
@@ -196,6 +205,7 @@ LOSSES = [
     layer("MSELoss", reduction="sum", inputs=(PLAIN, f(3, 4))),
     layer("KLDivLoss", reduction="batchmean", log_target=True, inputs=(PLAIN, f(3, 4))),
     layer("NLLLoss", inputs=(PLAIN, CLASSES)),
+    layer("NLLLoss2d", inputs=(f(2, 3, 2, 2), Ints((2, 2, 2), 3))),
     layer("CrossEntropyLoss", label_smoothing=0.1, inputs=(PLAIN, CLASSES)),
     layer("CrossEntropyLoss", ignore_index=1, reduction="none", inputs=(PLAIN, CLASSES)),
     layer("LinearCrossEntropyLoss", 4, 5, inputs=(PLAIN, CLASSES)),
@@ -239,11 +249,65 @@ ATTENTION = [
     layer("Transformer", 4, 2, 1, 2, 8, 0.0, batch_first=True, inputs=(f(2, 3, 4), f(2, 5, 4))),
 ]
 
+PAIR, CHANCES = (PLAIN, f(3, 4)), (f(3, 4, low=0.1, high=0.9), f(3, 4, low=0.0, high=1.0))
+#: Further settings of the same layers.
+SETTINGS = [
+    *(layer(name, reduction=reduction, inputs=PAIR) for name, reduction in (
+        ("L1Loss", "none"), ("SmoothL1Loss", "sum"), ("HuberLoss", "none"), ("KLDivLoss", "sum"), ("PoissonNLLLoss", "none"),
+    )),
+    *(layer(name, reduction="none", inputs=CHANCES) for name in ("BCELoss", "BCEWithLogitsLoss")),
+    layer("SmoothL1Loss", beta=0.3, inputs=PAIR),
+    layer("HuberLoss", delta=0.3, inputs=PAIR),
+    layer("PoissonNLLLoss", log_input=False, full=True, inputs=(f(3, 4, low=0.1, high=3.0), f(3, 4, low=0.0, high=5.0))),
+    layer("NLLLoss", ignore_index=2, reduction="sum", inputs=(PLAIN, CLASSES)),
+    layer("CrossEntropyLoss", inputs=(f(2, 3, 4), Ints((2, 4), 3))),
+    layer("CrossEntropyLoss", label_smoothing=0.3, reduction="sum", inputs=(f(2, 3, 4), f(2, 3, 4, low=0.0))),
+    layer("CrossEntropyLoss", inputs=(f(4), Given(2, "int64"))),
+    layer("GaussianNLLLoss", reduction="none", eps=0.1, inputs=(*PAIR, f(3, 1, low=0.01, high=2.0))),
+    layer("MultiMarginLoss", p=2, margin=0.5, reduction="none", inputs=(PLAIN, CLASSES)),
+    layer("MultiLabelMarginLoss", reduction="none", inputs=(f(4), Given([1, -1, 0, 2], "int64"))),
+    layer("CosineEmbeddingLoss", margin=0.2, reduction="none", inputs=(*PAIR, SIGNS)),
+    layer("TripletMarginLoss", p=1, margin=0.5, reduction="none", inputs=(*PAIR, f(3, 4))),
+    layer("TripletMarginWithDistanceLoss", swap=True, margin=0.2, reduction="none", inputs=(*PAIR, f(3, 4))),
+    layer("AdaptiveLogSoftmaxWithLoss", 8, 10, (3, 6), 2.0, True, inputs=(f(8), Given(7, "int64"))),  # no gradient for the other cluster
+    layer("Embedding", 7, 4, max_norm=1.0, norm_type=1.0, padding_idx=2, inputs=(Ints((2, 3), 7),)),
+    layer("EmbeddingBag", 7, 4, mode="max", inputs=(Ints((3, 4), 7),)),
+    layer("EmbeddingBag", 7, 4, mode="sum", include_last_offset=True, inputs=(Ints((5,), 7), Given([0, 2, 5], "int64"))),
+    layer("EmbeddingBag", 7, 4, padding_idx=1, max_norm=0.5, inputs=(Ints((3, 4), 3),)),
+    layer("Conv1d", 4, 6, 3, padding=2, padding_mode="replicate", inputs=(SEQUENCE,)),
+    layer("Conv3d", 4, 4, (1, 2, 3), (1, 2, 1), (0, 1, 1), groups=4, inputs=(VOLUME,)),
+    layer("ConvTranspose1d", 4, 6, 3, 2, 1, 1, 2, dilation=2, inputs=(f(4, 9),)),
+    layer("BatchNorm2d", 4, affine=False, track_running_stats=False, inputs=(IMAGE,)),
+    layer("InstanceNorm1d", 4, 0.1, 0.3, True, True, inputs=(f(4, 9),)),
+    layer("GroupNorm", 4, 4, 1e-2, False, inputs=(SEQUENCE,)),
+    layer("RMSNorm", (4, 9), eps=1e-3, inputs=(SEQUENCE,)),
+    layer("LocalResponseNorm", 3, 0.1, 0.5, 2.0, inputs=(SEQUENCE,)),
+    layer("Softplus", 2.0, 1.0, inputs=(PLAIN,)),
+    layer("RReLU", 0.2, 0.4, inputs=(PLAIN,)),
+    layer("MaxPool1d", 3, 2, 1, 2, True, True, inputs=(SEQUENCE,)),
+    layer("AvgPool2d", (3, 2), (2, 1), (1, 0), True, inputs=(IMAGE,)),
+    layer("LPPool2d", 3.0, (2, 3), inputs=(f(2, 3, 6, 6, low=0.1),)),
+    layer("Fold", (4, 5), (2, 3), 1, (1, 0), inputs=(f(12, 15),)),
+    layer("PairwiseDistance", 1.0, 0.0, True, inputs=PAIR),
+    layer("CosineSimilarity", 0, 1e-3, inputs=PAIR),
+    layer("Upsample", scale_factor=(1.5, 2), mode="bicubic", align_corners=True, inputs=(IMAGE,)),
+    layer("Upsample", scale_factor=2.3, mode="linear", recompute_scale_factor=True, inputs=(SEQUENCE,)),
+    layer("Upsample", (3, 4, 5), mode="trilinear", inputs=(VOLUME,)),
+    layer("RNN", 4, 3, nonlinearity="relu", bias=False, inputs=(f(5, 2, 4), f(1, 2, 3))),
+    layer("GRU", 4, 3, 2, batch_first=True, dropout=0.5, inputs=(f(2, 5, 4),)),
+    layer("LSTM", 4, 3, 2, dropout=0.3, bidirectional=True, inputs=(f(5, 2, 4),)),
+    layer("MultiheadAttention", 4, 2, dropout=0.4, inputs=(f(3, 2, 4), f(3, 2, 4), f(3, 2, 4))),
+    layer("TransformerEncoderLayer", 4, 2, 8, 0.3, inputs=(f(3, 2, 4),)),
+    layer("TransformerDecoderLayer", 4, 2, 8, 0.3, "gelu", norm_first=True, bias=False, inputs=(f(3, 2, 4), f(5, 2, 4))),
+    layer("Transformer", 4, 2, 1, 1, 8, 0.2, "gelu", norm_first=True, inputs=(f(3, 2, 4), f(5, 2, 4))),
+    layer("Dropout", 1.0, inputs=(PLAIN,)),
+]  # fmt: skip
+
 LAYERS: list[Layer] = [
-    *ACTIVATIONS, *LINEAR, *CONVOLUTIONS, *NORMALIZATIONS, *POOLINGS, *RESIZINGS, *DROPOUTS, *LOSSES, *RECURRENT, *ATTENTION,
+    *ACTIVATIONS, *LINEAR, *CONVOLUTIONS, *NORMALIZATIONS, *POOLINGS, *RESIZINGS, *DROPOUTS, *LOSSES, *RECURRENT, *ATTENTION, *SETTINGS,
 ]  # fmt: skip
 #: Those that are compared under the immediate executor too: one of each kind, on shapes that others use as well.
 IMMEDIATE = [
-    ACTIVATIONS[1], LINEAR[1], LINEAR[6], CONVOLUTIONS[2], NORMALIZATIONS[2], NORMALIZATIONS[10], POOLINGS[2], RESIZINGS[12], DROPOUTS[0],
-    LOSSES[9], RECURRENT[2], ATTENTION[1],
+    ACTIVATIONS[1], LINEAR[1], LINEAR[6], CONVOLUTIONS[2], NORMALIZATIONS[2], NORMALIZATIONS[10], POOLINGS[2], RESIZINGS[16], DROPOUTS[0],
+    LOSSES[10], RECURRENT[2], ATTENTION[1],
 ]  # fmt: skip

@@ -154,3 +154,18 @@ def test_packed_sequences_run_through_recurrent_layers():
         answers.append([padded, sizes, hidden, cell, packed.data, packed.batch_sizes, *rnn.unpack_sequence(packed)])
     for a, b in zip(*answers, strict=True):
         _same(a, b)
+
+
+def test_bags_divide_gradients_by_the_frequency_of_each_index():
+    # torch's CPU kernel takes the frequency of the wrong index where a batch names several; its Embedding does not.
+    indices = pytorchlike.tensor([[1, 1, 2], [3, 1, 1]])
+    grads = []
+    for build in (
+        lambda w: pytorchlike.nn.functional.embedding_bag(indices, w, scale_grad_by_freq=True),
+        lambda w: pytorchlike.nn.functional.embedding(indices, w, scale_grad_by_freq=True).mean(1),
+    ):
+        weight = pytorchlike.arange(20.0).view(5, 4).requires_grad_()
+        (build(weight) * pytorchlike.arange(8.0).view(2, 4)).sum().backward()
+        grads.append(weight.grad.numpy())
+    np.testing.assert_allclose(*grads, rtol=1e-6)
+    assert grads[0][2, 3] == 1.0  # 3 / 3 elements, once

@@ -111,29 +111,6 @@ def test_elements_that_are_not_the_storages_own(source: Any, target: Any) -> Non
         assert found.tolist() == expected.tolist() and (found.is_conj(), found.is_neg()) == (expected.is_conj(), expected.is_neg())
 
 
-@pytest.mark.parametrize("kind", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad"])
-def test_optimizers_continue_from_each_others_state(kind: str) -> None:
-    def train(t: Any, state: Any = None) -> Any:
-        w = t.nn.Parameter(t.tensor([1.0, -2.0, 3.0]))
-        options = {"lr": 0.1, **({"momentum": 0.9} if kind in ("SGD", "RMSprop") else {})}
-        optimizer = getattr(t.optim, kind)([w], **options)
-        scheduler = t.optim.lr_scheduler.StepLR(optimizer, 2)
-        if state is not None:
-            optimizer.load_state_dict(state["optimizer"])
-            scheduler.load_state_dict(state["scheduler"])
-            w.data.copy_(state["w"])
-        for _ in range(3):
-            optimizer.zero_grad()
-            (w * w).sum().backward()
-            optimizer.step()
-            scheduler.step()
-        return {"w": w.detach().clone(), "optimizer": optimizer.state_dict(), "scheduler": scheduler.state_dict()}
-
-    expected = train(REAL, train(REAL))["w"].tolist()
-    for source, target in ((REAL, OURS), (OURS, REAL)):
-        assert train(target, exchange(source, target, train(source)))["w"].tolist() == pytest.approx(expected, rel=1e-5)
-
-
 @pytest.mark.parametrize("name", ["Linear", "Conv2d", "BatchNorm2d", "LSTM", "TransformerEncoderLayer", "Embedding"])
 def test_whole_modules(name: str) -> None:
     _exchange_layers([layer for layer in LAYERS if layer.name == name][:1], run=True)

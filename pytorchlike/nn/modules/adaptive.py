@@ -6,6 +6,7 @@ from collections import namedtuple
 from collections.abc import Sequence
 from typing import Any
 
+from ...aten.shape import stack
 from ...tensors.tensor import Tensor
 from .. import functional as F
 from .container import ModuleList, Sequential
@@ -67,10 +68,11 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         self._check(input_, target_)
         batched = target_.dim() > 0
         input, target = (input_, target_) if batched else (input_.unsqueeze(0), target_.unsqueeze(0))
-        low, high = (int(target.min()), int(target.max())) if target.numel() else (0, 0)
+        low, high, *present = self._summary(target) if target.numel() else [0] * (2 + self.n_clusters)
         if low < 0 or high >= self.n_classes:
             raise RuntimeError(f"Target values should be in [0, {self.n_classes - 1}], but values in range [{low}, {high}] were found. ")
-        output = self.log_prob(input).gather(1, target.unsqueeze(1)).squeeze(1)
+        # A cluster that no target is in is not computed: its parameters get no gradient, as in torch.
+        output = self._get_full_log_prob(input, self.head(input), present).gather(1, target.unsqueeze(1)).squeeze(1)
         loss = (-output).mean()
         return _ASMoutput(output if batched else output.squeeze(0), loss)
 
@@ -86,11 +88,18 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         else:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
 
-    def _get_full_log_prob(self, input: Tensor, head_output: Tensor) -> Tensor:
+    def _summary(self, target: Tensor) -> list[int]:
+        """The smallest and largest class, and for each cluster whether it has one."""
+        inside = [((target >= start) & (target < stop)).any() for start, stop in zip(self.cutoffs, self.cutoffs[1:])]
+        return stack([target.min(), target.max(), *[there.to(target.dtype) for there in inside]]).tolist()
+
+    def _get_full_log_prob(self, input: Tensor, head_output: Tensor, present: Sequence[int] | None = None) -> Tensor:
         result = input.new_empty((head_output.size(0), self.n_classes))
         head = F.log_softmax(head_output, dim=1)
         result[:, : self.shortlist_size] = head[:, : self.shortlist_size]
         for i, (start, stop) in enumerate(zip(self.cutoffs, self.cutoffs[1:])):
+            if present is not None and not present[i]:
+                continue
             cluster = F.log_softmax(self.tail[i](input), dim=1)
             result[:, start:stop] = cluster + head[:, self.shortlist_size + i].unsqueeze(1)
         return result

@@ -52,13 +52,13 @@ class Sequential(Module):
             raise IndexError(f"index {index} is out of range")
         return next(islice(self._modules, index % size, None))
 
-    def __getitem__(self, index: slice | int) -> Any:
-        if isinstance(index, slice):
-            return self.__class__(OrderedDict(list(self._modules.items())[index]))
-        return self._modules[self._key(index)]
+    def __getitem__(self, idx: slice | int) -> Any:
+        if isinstance(idx, slice):
+            return self.__class__(OrderedDict(list(self._modules.items())[idx]))
+        return self._modules[self._key(idx)]
 
-    def __setitem__(self, index: int, module: Module) -> None:
-        setattr(self, self._key(index), module)
+    def __setitem__(self, idx: int, module: Module) -> None:
+        setattr(self, self._key(idx), module)
 
     def __delitem__(self, index: slice | int) -> None:
         for name in list(self._modules)[index] if isinstance(index, slice) else [self._key(index)]:
@@ -153,13 +153,13 @@ class ModuleList(Module):
             raise IndexError(f"index {index} is out of range")
         return str(index + len(self) if index < 0 else index)
 
-    def __getitem__(self, index: int | slice) -> Any:
-        if isinstance(index, slice):
-            return self.__class__(list(self._modules.values())[index])
-        return self._modules[self._get_abs_string_index(index)]
+    def __getitem__(self, idx: int | slice) -> Any:
+        if isinstance(idx, slice):
+            return self.__class__(list(self._modules.values())[idx])
+        return self._modules[self._get_abs_string_index(idx)]
 
-    def __setitem__(self, index: int, module: Module) -> None:
-        setattr(self, self._get_abs_string_index(index), module)
+    def __setitem__(self, idx: int, module: Module) -> None:
+        setattr(self, self._get_abs_string_index(idx), module)
 
     def __delitem__(self, index: int | slice) -> None:
         positions = range(len(self._modules))[index] if isinstance(index, slice) else [self._get_abs_string_index(index)]
@@ -334,16 +334,16 @@ class ParameterList(Module):
             raise IndexError(f"index {index} is out of range")
         return str(index + len(self) if index < 0 else index)
 
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return self.__class__(getattr(self, str(i)) for i in range(len(self))[index])
-        return getattr(self, self._get_abs_string_index(index))
+    def __getitem__(self, idx: Any) -> Any:
+        if isinstance(idx, slice):
+            return self.__class__(getattr(self, str(i)) for i in range(len(self))[idx])
+        return getattr(self, self._get_abs_string_index(idx))
 
-    def __setitem__(self, index: int, value: Any) -> None:
-        key = self._get_abs_string_index(index)
-        if isinstance(value, Tensor) and not isinstance(value, Parameter):
-            value = Parameter(value)
-        setattr(self, key, value)
+    def __setitem__(self, idx: int, param: Any) -> None:
+        key = self._get_abs_string_index(idx)
+        if isinstance(param, Tensor) and not isinstance(param, Parameter):
+            param = Parameter(param)
+        setattr(self, key, param)
 
     def __len__(self) -> int:
         return self._size

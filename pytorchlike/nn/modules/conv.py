@@ -236,7 +236,6 @@ class ConvTranspose3d(_ConvTransposeNd):
 class _LazyConvXdMixin(LazyModuleMixin):
     """Convolutions that learn ``in_channels`` from their first input."""
 
-    _ARGUMENTS: tuple[str, ...]
     in_channels: int
     out_channels: int
     groups: int
@@ -245,12 +244,9 @@ class _LazyConvXdMixin(LazyModuleMixin):
     weight: Any
     bias: Any
 
-    def __init__(self, out_channels: int, kernel_size: Any, *args: Any, **kwargs: Any) -> None:
-        names = self._ARGUMENTS[2:]
-        settings = {**dict(zip(names, args)), **kwargs}
-        bias = settings.pop("bias", True)
-        super().__init__(0, 0, kernel_size, bias=False, **settings)
-        where: dict[str, Any] = {"device": settings.get("device"), "dtype": settings.get("dtype")}
+    def _init_lazily(self, out_channels: int, kernel_size: Any, bias: bool, device: Any, dtype: Any, **settings: Any) -> None:
+        where: dict[str, Any] = {"device": device, "dtype": dtype}
+        super().__init__(0, 0, kernel_size, bias=False, **settings, **where)  # without elements nothing is drawn
         self.weight = UninitializedParameter(**where)
         self.out_channels = out_channels
         if bias:
@@ -280,13 +276,25 @@ class _LazyConvXdMixin(LazyModuleMixin):
 
 
 class _LazyDirect(_LazyConvXdMixin):
-    _ARGUMENTS = ("out_channels", "kernel_size", "stride", "padding", "dilation", "groups", "bias", "padding_mode", "device", "dtype")
+    def __init__(
+        self, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1, bias: bool = True,
+        padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        self._init_lazily(
+            out_channels, kernel_size, bias, device, dtype, stride=stride, padding=padding, dilation=dilation, groups=groups,
+            padding_mode=padding_mode,
+        )  # fmt: skip
 
 
 class _LazyTransposed(_LazyConvXdMixin):
-    _ARGUMENTS = (
-        "out_channels", "kernel_size", "stride", "padding", "output_padding", "groups", "bias", "dilation", "padding_mode", "device", "dtype",
-    )  # fmt: skip
+    def __init__(
+        self, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1, bias: bool = True,
+        dilation: Any = 1, padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        self._init_lazily(
+            out_channels, kernel_size, bias, device, dtype, stride=stride, padding=padding, output_padding=output_padding, groups=groups,
+            dilation=dilation, padding_mode=padding_mode,
+        )  # fmt: skip
 
 
 class LazyConv1d(_LazyDirect, Conv1d):

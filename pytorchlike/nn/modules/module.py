@@ -383,6 +383,33 @@ class Module(Calls, StateDict):
         """Move to the accelerator."""
         return self._apply(lambda t: t.cuda(device))
 
+    def xpu(self, device: Any = None) -> Self:
+        """Move to a device of this kind.
+
+        Raises:
+            RuntimeError: there is none in JAX.
+        """
+        return self._to_kind("xpu", device)
+
+    def mtia(self, device: Any = None) -> Self:
+        """Move to a device of this kind.
+
+        Raises:
+            RuntimeError: there is none in JAX.
+        """
+        return self._to_kind("mtia", device)
+
+    def ipu(self, device: Any = None) -> Self:
+        """Move to a device of this kind.
+
+        Raises:
+            RuntimeError: there is none in JAX.
+        """
+        return self._to_kind("ipu", device)
+
+    def _to_kind(self, kind: str, index: Any) -> Self:
+        return self.to(f"{kind}:{index}" if isinstance(index, int) else kind if index is None else index)
+
     def cpu(self) -> Self:
         """Move to the CPU."""
         return self._apply(lambda t: t.cpu())

@@ -69,13 +69,13 @@ class PackedSequence(PackedSequence_):
         orders = [None if order is None else order.pin_memory() for order in (self.sorted_indices, self.unsorted_indices)]
         return type(self)(self.data.pin_memory(), self.batch_sizes, *orders)
 
-    def cuda(self, device: Any = None) -> PackedSequence:
-        """Move to the accelerator."""
-        return self.to("cuda" if device is None else device)
+    def cuda(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """Move to the accelerator; arguments as those of ``to``."""
+        return self.to(*args, **(kwargs if args or "device" in kwargs else {"device": "cuda", **kwargs}))
 
-    def cpu(self) -> PackedSequence:
-        """Move to the CPU."""
-        return self.to("cpu")
+    def cpu(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """Move to the CPU; arguments as those of ``to``."""
+        return self.to(*args, **(kwargs if args or "device" in kwargs else {"device": "cpu", **kwargs}))
 
     def double(self) -> PackedSequence:
         """Cast to float64."""

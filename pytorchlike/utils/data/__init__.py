@@ -7,12 +7,13 @@ from ._utils.worker import get_worker_info
 from .dataloader import DataLoader, _DatasetKind
 from .dataset import ChainDataset, ConcatDataset, Dataset, IterableDataset, StackDataset, Subset, TensorDataset, random_split
 from .distributed import DistributedSampler
+from .prefetch import prefetch_to_device
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler
 
 __all__ = [
     "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "DistributedSampler", "IterableDataset", "RandomSampler", "Sampler",
     "SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler", "_DatasetKind", "default_collate",
-    "default_convert", "get_worker_info", "random_split",
+    "default_convert", "get_worker_info", "prefetch_to_device", "random_split",
 ]  # fmt: skip
 
 _DATA_PIPES = frozenset({

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 from collections.abc import Iterator
 from typing import Any
 
 from ...aten.random import randperm
+from ...core.process_groups import default_group
 from ...tensors.generator import Generator
 from .sampler import Sampler
 
 __all__ = ["DistributedSampler"]
 
 
-def _process_group() -> Any:
-    name = "pytorchlike.distributed"
-    group = importlib.import_module(name) if importlib.util.find_spec(name) else None
-    if group is None or not group.is_available():
-        raise RuntimeError("Requires distributed package to be available")
-    return group
-
-
 class DistributedSampler(Sampler[int]):
     """Every ``num_replicas``-th index from ``rank`` on, after a shuffle that depends on ``seed`` and the epoch alone.
 
     Raises:
-        ValueError: ``rank`` is not below ``num_replicas``.
-        RuntimeError: a number is left out and there is no ``torch.distributed``.
+        ValueError: ``rank`` is not below ``num_replicas``; a number is left out and there is no process group.
     """
 
     __module__ = "torch.utils.data.distributed"
@@ -42,9 +33,9 @@ class DistributedSampler(Sampler[int]):
         drop_last: bool = False,
     ) -> None:
         if num_replicas is None:
-            num_replicas = _process_group().get_world_size()
+            num_replicas = default_group().size()
         if rank is None:
-            rank = _process_group().get_rank()
+            rank = default_group().rank()
         if not 0 <= rank < num_replicas:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset = dataset

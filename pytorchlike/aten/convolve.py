@@ -1,0 +1,393 @@
+"""How convolutions are computed: the forward map, its transpose and the weight's gradient, each by the lowering that measured fastest.
+
+XLA's convolution is the rule.  On the CPU some shape classes are computed otherwise, in single precision and double; figures are times of torch's
+(oneDNN's) time on one core of a Zen 5, XLA's convolution -> the lowering here, float32, batch 16 or 32:
+
+    forward     1x1, 32 channels, 112x112        5.4 -> 0.6    batched matrix products (256 channels, 28x28: 2.7 -> 1.1)
+                1x1, stride 2, 256 ch., 14x14    1.6 -> 1.2    one matrix product, where there are few places
+                3x3, 3 channels, 64x64           3.4 -> 1.1    a sum of shifted products
+                5x5, 3 channels, 32x32           5.0 -> 1.5    patches times matrix, image by image (3x3, 8 channels: 2.2 -> 1.7)
+                3x3, stride 2, 3 ch., 64x64      3.9 -> 1.5    the same (1x3, 64 channels, 1024 places: 1.4 -> 1.3)
+                depthwise 3x3, 64 ch., 56x56            0.7    a sum of shifted products (XLA's: 40 times slower)
+    transpose   3x3, stride 2, 64 ch., 56x56     2.3 -> 1.1    one convolution for each phase (7x7, stride 2: 1.0 -> 0.6)
+                1x1, 64 channels, 56x56          1.9 -> 0.4    batched matrix products
+                depthwise 3x3, 64 ch., 56x56     1.6 -> 0.5    a sum of shifted products of the gradient (before: the sum's transpose)
+    weight      1x1, 64 channels, 56x56          3.3 -> 0.3    batched matrix products, then their sum
+                3x3, stride 2, 64 ch., 56x56     2.2 -> 1.3    patches times matrix, image by image (128 channels: 1.9 -> 1.2)
+                3x3, 128 channels, 28x28         1.9 -> 1.4    shifted products, image by image (64 images of 14x14: 2.4 -> 1.5 by patches)
+                1x3, 64 channels, 1024 places    1.2 -> 0.9    the same
+                depthwise 3x3, 64 ch., 56x56     8.9 -> 1.4    one loop that adds up all positions of the kernel (before: the sum's transpose)
+
+Other 3x3 kernels with stride 1 stay with XLA: 1.1 to 1.3 forward and for the input, 1.1 to 1.9 for the weight.  Its layouts take temporaries whose pages are
+new to the process in each run, so it loses to patches where they are large (64 images of 28x28, 32 channels: 2.2 -> 1.6), and where nothing is padded
+(26x26, 32 to 64 channels: 3.9 -> 1.3).  Measured and slower: patches of the whole batch (3 to 7), sums of shifted matrix products of it (1.1 to 5), Winograd's
+F(2, 3) and F(4, 3) (1.2 to 6), XLA's convolution image by image (10 to 70), the NHWC layout (the same: XLA changes to it anyway), XLA's oneDNN option (the
+same).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+__all__ = ["Convolution", "Pairs"]
+
+#: Padding before and after each spatial dimension.
+Pairs = Sequence[tuple[int, int]]
+
+#: Depthwise kernels up to this many elements are computed as a sum of shifted products.
+_SHIFTED_KERNEL = 64
+#: Kernels up to this many elements over all their channels are, too.
+_SHIFTED_PATCH = 32
+#: Up to this many channels patches are multiplied image by image; with a stride, up to this many elements of a patch.
+_FEW_CHANNELS, _STRIDED_PATCH = 8, 48
+#: From this many places on, each image has a matrix product of its own (1x1 kernels).
+_BATCHED_PLACES = 512
+#: From this many places on, gradients of kernels with a stride are computed image by image, and of others from this many images on.
+_LOOPED_PLACES, _MANY_IMAGES = 64, 32
+#: An image's patches stay in the cache up to this many bytes; layers from this many bytes on make XLA's convolution slow.
+_CACHED_PATCHES, _MANY_BYTES = 5 << 19, 12_000_000
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """Cross-correlation of ``(N, C, *)`` with ``(O, C / groups, *)``, a bilinear map; its transposes are the gradients, but for conjugation.
+
+    Attributes:
+        stride, padding, dilation: one entry for each spatial dimension.
+        wide: results of half precision are float32, to be rounded later.
+    """
+
+    stride: tuple[int, ...]
+    padding: tuple[tuple[int, int], ...]
+    dilation: tuple[int, ...]
+    groups: int = 1
+    wide: bool = False
+
+    def forward(self, x, weight):
+        """The convolution."""
+        if self._is_depthwise(weight.shape):
+            return _shifted_products(x, weight, self)
+        return _on_cpu(self._forward, self._by_xla, x, weight)
+
+    def transpose(self, g, weight, sizes: Sequence[int]):
+        """For ``g`` like the result, the array like the input, with these spatial sizes, that `forward` sends it back to."""
+        kernel = weight.shape[2:]
+        if self._is_depthwise(weight.shape) and weight.shape[0] == self.groups:
+            return _shifted_products(g, jnp.flip(weight, _spatial(weight)), self._reversed(kernel, g.shape[2:], sizes), self.stride)
+
+        own, default = (lambda g, w: self._transpose(g, w, sizes)), (lambda g, w: self._transpose_by_xla(g, w, sizes))
+        return _on_cpu(own, default, g, weight)
+
+    def weight(self, x, g, shape: Sequence[int]):
+        """For ``g`` like the result, the array like the weight, of this shape, that `forward` at ``x`` sends it back to."""
+
+        return _on_cpu(lambda x, g: self._weight(x, g, shape), lambda x, g: self._weight_by_xla(x, g, shape), x, g)
+
+    # --- choices ------------------------------------------------------------------------------------------------------------------------
+
+    def _is_depthwise(self, shape: Sequence[int]) -> bool:
+        return self.groups > 1 and shape[1] == 1 and math.prod(shape[2:]) <= _SHIFTED_KERNEL
+
+    def _forward(self, x, weight):
+        kernel, channels = weight.shape[2:], weight.shape[1]
+        if self.groups > 1:
+            alone = replace(self, groups=1)
+            return _each_group(lambda a, w: alone._forward(a, w), self.groups, (x, 1), (weight, 0), joined=1)
+        if not _has_lowerings(x, weight):
+            return self._by_xla(x, weight)
+        if math.prod(kernel) == 1:
+            return _pointwise(_selected(x, self.padding, self.stride), weight[(..., *(0,) * len(kernel))])
+        dense, few = set(self.stride) == {1}, channels * math.prod(kernel)
+        if dense and few <= _SHIFTED_PATCH:
+            return _few_products(x, weight, self)
+        if channels <= _FEW_CHANNELS and (dense or few <= _STRIDED_PATCH):
+            return _patches_by_image(x, weight, self)
+        if dense and (x.ndim == 3 or self._suits_patches(x, weight)):
+            return _patches_by_image(x, weight, self)
+        return self._by_xla(x, weight)
+
+    def _suits_patches(self, x, weight) -> bool:
+        """Whether XLA's convolution would lose to patches image by image, by the pages that its layouts touch or by its unpadded form."""
+        places = [n + sum(pads) - d * (k - 1) for n, k, pads, d in zip(x.shape[2:], weight.shape[2:], self.padding, self.dilation)]
+        count, inner = math.prod(places), math.prod(weight.shape[1:])
+        if inner * count * x.dtype.itemsize > _CACHED_PATCHES or count > math.prod(x.shape[2:]):
+            return False
+        unpadded = not any(map(any, self.padding)) and count >= _LOOPED_PLACES
+        return unpadded or x.shape[0] * (weight.shape[0] + weight.shape[1]) * count * x.dtype.itemsize >= _MANY_BYTES
+
+    def _transpose(self, g, weight, sizes):
+        kernel = weight.shape[2:]
+        if self.groups > 1:
+            alone = replace(self, groups=1)
+            return _each_group(lambda a, w: alone._transpose(a, w, sizes), self.groups, (g, 1), (weight, 0), joined=1)
+        if not _has_lowerings(g, weight):
+            return self._transpose_by_xla(g, weight, sizes)
+        if math.prod(kernel) == 1:
+            spread = _pointwise(g, weight[(..., *(0,) * len(kernel))].T)
+            borders = [(-p, n + p - (m - 1) * s - 1, s - 1) for n, m, s, (p, _) in zip(sizes, g.shape[2:], self.stride, self.padding)]
+            return lax.pad(spread, jnp.zeros((), g.dtype), [(0, 0, 0)] * 2 + borders)
+        if set(self.stride) == {1}:
+            swapped = jnp.flip(weight, _spatial(weight)).swapaxes(0, 1)
+            return self._reversed(kernel, g.shape[2:], sizes)._forward(g, swapped)
+        if set(self.dilation) == {1}:
+            return self._transpose_by_phases(g, weight, sizes)
+        return self._transpose_by_xla(g, weight, sizes)
+
+    def _weight(self, x, g, shape):
+        kernel, places = shape[2:], math.prod(g.shape[2:])
+        if self._is_depthwise(shape):
+            if _has_lowerings(x, g) and shape[0] == self.groups:
+                return _depthwise_weight(x, g, self, tuple(kernel))
+            return _transposed(lambda w: _shifted_products(x, w, self), shape, g)
+        if self.groups > 1:
+            alone, part = replace(self, groups=1), (shape[0] // self.groups, *shape[1:])
+            return _each_group(lambda a, b: alone._weight(a, b, part), self.groups, (x, 1), (g, 1), joined=0)
+        if not _has_lowerings(x, g):
+            return self._weight_by_xla(x, g, shape)
+        if math.prod(kernel) == 1:
+            return _pointwise_weight(_selected(x, self.padding, self.stride), g).reshape(shape)
+        if places >= _LOOPED_PLACES:
+            many = x.shape[0] >= _MANY_IMAGES and min(shape[:2]) >= 32
+            cached = math.prod(shape[1:]) * places * x.dtype.itemsize <= _CACHED_PATCHES
+            if max(self.stride) > 1 or (many and cached):
+                return _weight_by_image(x, g, self, tuple(shape))
+            if many or x.ndim == 3 or (min(shape[:2]) >= 128 and places >= _BATCHED_PLACES):
+                return _weight_by_positions(x, g, self, tuple(shape))
+        return self._weight_by_xla(x, g, shape)
+
+    # --- XLA's convolution --------------------------------------------------------------------------------------------------------------
+
+    def _by_xla(self, x, weight, input_dilation: Sequence[int] | None = None):
+        letters = "DHW"[5 - x.ndim :]
+        return lax.conv_general_dilated(
+            x, weight, self.stride, self.padding, lhs_dilation=input_dilation, rhs_dilation=self.dilation, feature_group_count=self.groups,
+            dimension_numbers=("NC" + letters, "OI" + letters, "NC" + letters),
+            preferred_element_type=jnp.float32 if self.wide and _is_half(x) else None,
+        )  # fmt: skip
+
+    def _reversed(self, kernel, counts, sizes) -> Convolution:
+        """The convolution by which a reversed kernel sends ``counts`` places, spread by the stride, back to ``sizes``."""
+        pairs = []
+        for k, m, n, s, (p, _), d in zip(kernel, counts, sizes, self.stride, self.padding, self.dilation):
+            low = d * (k - 1) - p
+            pairs.append((low, n + d * (k - 1) - (m - 1) * s - 1 - low))
+        return replace(self, stride=(1,) * len(kernel), padding=tuple(pairs))
+
+    def _transpose_by_xla(self, g, weight, sizes):
+        # channels swapped inside each group, kernel reversed
+        grouped = weight.reshape(self.groups, weight.shape[0] // self.groups, *weight.shape[1:]).swapaxes(1, 2)
+        swapped = jnp.flip(grouped.reshape(-1, weight.shape[0] // self.groups, *weight.shape[2:]), _spatial(weight))
+        return self._reversed(weight.shape[2:], g.shape[2:], sizes)._by_xla(g, swapped, self.stride)
+
+    def _weight_by_xla(self, x, g, shape):
+        return _transposed(lambda w: self._by_xla(x, w), shape, g)
+
+    def _transpose_by_phases(self, g, weight, sizes):
+        """The elements of the result that lie a stride apart meet the same elements of the kernel: one convolution for each such phase."""
+        spatial = len(sizes)
+        rounds = tuple(-(-n // s) for n, s in zip(sizes, self.stride))
+        phases = []
+        for phase in itertools.product(*map(range, self.stride)):
+            taps, pairs = [], []
+            for r, k, m, q, s, (p, _) in zip(phase, weight.shape[2:], g.shape[2:], rounds, self.stride, self.padding):
+                first = (r + p) % s  # kernel elements first, first + s, ...: the last of them meets the earliest place
+                count = -(-(k - first) // s) if first < k else 0
+                latest = (r + p - first) // s
+                taps.append(slice(first, None, s))
+                pairs.append((count - 1 - latest, q + latest - m))
+            part = jnp.flip(weight[(slice(None), slice(None), *taps)], _spatial(weight)).swapaxes(0, 1)
+            if 0 in part.shape:
+                phases.append(jnp.zeros((g.shape[0], weight.shape[1], *rounds), g.dtype))
+            else:
+                ones = (1,) * spatial
+                phases.append(replace(self, stride=ones, padding=tuple(pairs), dilation=ones)._forward(g, part))
+        stacked = jnp.stack(phases, -1).reshape(g.shape[0], weight.shape[1], *rounds, *self.stride)
+        order = [axis for d in range(spatial) for axis in (2 + d, 2 + spatial + d)]
+        joined = stacked.transpose(0, 1, *order).reshape(g.shape[0], weight.shape[1], *(q * s for q, s in zip(rounds, self.stride)))
+        return lax.slice(joined, (0,) * joined.ndim, (*joined.shape[:2], *sizes))
+
+
+# --- conditions ---------------------------------------------------------------------------------------------------------------------
+
+
+def _is_half(x) -> bool:
+    return x.dtype in (jnp.float16, jnp.bfloat16)
+
+
+def _has_lowerings(x, y) -> bool:
+    """Whether the CPU's own lowerings apply: they add up in the dtype itself, and want elements."""
+    return x.dtype in (jnp.float32, jnp.float64) and x.size > 0 and y.size > 0
+
+
+def _spatial(x) -> tuple[int, ...]:
+    return tuple(range(2, x.ndim))
+
+
+def _on_cpu(own: Callable, default: Callable, *arrays):
+    return lax.platform_dependent(*arrays, cpu=own, default=default)
+
+
+def _transposed(function: Callable, shape: Sequence[int], g):
+    """The transpose of a linear ``function`` of an array of this shape, applied to ``g``."""
+    return jax.vjp(function, jnp.zeros(shape, g.dtype))[1](g)[0]
+
+
+def _each_group(function: Callable, groups: int, first: tuple[Any, int], second: tuple[Any, int], joined: int):
+    """``function`` of each group of two (array, axis), joined along an axis.
+
+    XLA's grouped convolutions on the CPU are slow: 16x64x32x32, 3x3, 8 groups: 63 ms -> 8 ms, the weight's gradient 1775 ms -> 19 ms.
+    """
+    parts = zip(jnp.split(first[0], groups, first[1]), jnp.split(second[0], groups, second[1]))
+    return jnp.concatenate([function(a, b) for a, b in parts], joined)
+
+
+# --- windows ------------------------------------------------------------------------------------------------------------------------
+
+
+def _padded(x, padding: Pairs, spread: Sequence[int] | None = None):
+    """The last dimensions padded with zeros, their elements ``spread`` apart."""
+    spread = spread or (1,) * len(padding)
+    borders = [(0, 0, 0)] * (x.ndim - len(padding)) + [(low, high, s - 1) for (low, high), s in zip(padding, spread)]
+    return lax.pad(x, jnp.zeros((), x.dtype), borders)
+
+
+def _selected(x, padding: Pairs, stride: Sequence[int]):
+    """What a kernel of one element sees of the input."""
+    x = _padded(x, padding) if any(map(any, padding)) else x
+    return x[(..., *(slice(None, None, s) for s in stride))]
+
+
+def _shifted(x, kernel: Sequence[int], at: Convolution) -> list[Any]:
+    """For each position of the kernel, in row-major order, the elements of a padded input that meet it; spatial dimensions last."""
+    lead = x.ndim - len(kernel)
+    sizes = [(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(x.shape[lead:], kernel, at.stride, at.dilation)]
+    found = []
+    for position in itertools.product(*map(range, kernel)):
+        start = [p * d for p, d in zip(position, at.dilation)]
+        stop = [a + (size - 1) * s + 1 for a, size, s in zip(start, sizes, at.stride)]
+        found.append(lax.slice(x, (0,) * lead + tuple(start), (*x.shape[:lead], *stop), (1,) * lead + at.stride))
+    return found
+
+
+# --- lowerings ----------------------------------------------------------------------------------------------------------------------
+
+
+def _shifted_products(x, weight, at: Convolution, spread: Sequence[int] | None = None):
+    """A depthwise convolution as the sum over kernel positions of a strided slice of the input times one weight a channel."""
+    groups, multiplier, kernel = at.groups, weight.shape[0] // at.groups, weight.shape[2:]
+    result_dtype = jnp.dtype(jnp.float32) if at.wide and _is_half(x) else x.dtype
+    if _is_half(x):
+        x, weight = x.astype(jnp.float32), weight.astype(jnp.float32)
+    weight = weight.reshape(groups, multiplier, -1)
+    total: Any = 0
+    for position, window in enumerate(_shifted(_padded(x, at.padding, spread), kernel, at)):
+        total = total + window[:, :, None] * weight[:, :, position].reshape(1, groups, multiplier, *(1,) * len(kernel))
+    return total.reshape(x.shape[0], groups * multiplier, *total.shape[3:]).astype(result_dtype)
+
+
+def _few_products(x, weight, at: Convolution):
+    """A convolution of few channels as the sum over kernel positions and channels of a strided slice times one weight a feature."""
+    total: Any = 0
+    factors = weight.reshape(*weight.shape[:2], -1)
+    for position, window in enumerate(_shifted(_padded(x, at.padding), weight.shape[2:], at)):
+        for channel in range(weight.shape[1]):
+            factor = factors[:, channel, position].reshape(1, -1, *(1,) * (x.ndim - 2))
+            total = total + window[:, channel : channel + 1] * factor
+    return total
+
+
+def _patches(x, kernel: Sequence[int], at: Convolution):
+    """For an image ``(C, *)`` the matrix (kernel positions times C, places)."""
+    windows = _shifted(_padded(x, at.padding), kernel, at)
+    return jnp.concatenate(windows, 0).reshape(len(windows) * x.shape[0], -1), windows[0].shape[1:]
+
+
+def _patches_by_image(x, weight, at: Convolution):
+    """Patches times matrix; one image at a time, so that its patches stay in the cache."""
+    kernel = weight.shape[2:]
+    matrix = weight.reshape(*weight.shape[:2], -1).swapaxes(1, 2).reshape(weight.shape[0], -1)
+    sizes = jax.eval_shape(lambda image: _shifted(_padded(image, at.padding), kernel, at)[0], x[0]).shape[1:]
+
+    def one(_, image):
+        return None, matrix @ _patches(image, kernel, at)[0]
+
+    return lax.scan(one, None, x)[1].reshape(x.shape[0], weight.shape[0], *sizes)
+
+
+def _weight_by_image(x, g, at: Convolution, shape: tuple[int, ...]):
+    """The gradient times patches, channels last, added up image by image."""
+    kernel = shape[2:]
+
+    def one(total, pair):
+        image, gradient = pair
+        last = _padded(jnp.moveaxis(image, 0, -1), (*at.padding, (0, 0)))
+        inner = replace(at, stride=(*at.stride, 1), dilation=(*at.dilation, 1))
+        patches = jnp.concatenate(_shifted(last, (*kernel, 1), inner), -1)
+        return total + gradient.reshape(shape[0], -1) @ patches.reshape(-1, patches.shape[-1]), None
+
+    total, _ = lax.scan(one, jnp.zeros((shape[0], math.prod(shape[1:])), g.dtype), (x, g))
+    return total.reshape(shape[0], -1, shape[1]).swapaxes(1, 2).reshape(shape)
+
+
+def _weight_by_positions(x, g, at: Convolution, shape: tuple[int, ...]):
+    """The gradient times the shifted image, a product for each position of the kernel, added up image by image."""
+
+    def one(totals, pair):
+        image, gradient = pair
+        flat = gradient.reshape(shape[0], -1)
+        windows = _shifted(_padded(image, at.padding), shape[2:], at)
+        return [total + flat @ w.reshape(shape[1], -1).T for total, w in zip(totals, windows)], None
+
+    totals, _ = lax.scan(one, [jnp.zeros(shape[:2], g.dtype)] * math.prod(shape[2:]), (x, g))
+    return jnp.stack(totals, -1).reshape(shape)
+
+
+def _pointwise(x, matrix):
+    """``matrix`` (O, C) times every place of ``x`` (N, C, *)."""
+    flat = x.reshape(*x.shape[:2], -1)
+    if flat.shape[2] >= _BATCHED_PLACES:
+        product = jnp.broadcast_to(matrix, (x.shape[0], *matrix.shape)) @ flat
+    else:
+        product = lax.dot_general(flat, matrix, (((1,), (1,)), ((), ()))).swapaxes(1, 2)
+    return product.reshape(x.shape[0], matrix.shape[0], *x.shape[2:])
+
+
+def _pointwise_weight(x, g):
+    """The matrix (O, C) of products of ``g`` and ``x`` added up over batch and places."""
+    x, g = x.reshape(*x.shape[:2], -1), g.reshape(*g.shape[:2], -1)
+    if x.shape[2] >= _BATCHED_PLACES:
+        return (g @ x.swapaxes(1, 2)).sum(0)
+    return lax.dot_general(g, x, (((0, 2), (0, 2)), ((), ())))
+
+
+@jax.custom_jvp
+def _sums_of_products(windows: list[Any], g):
+    """For each of some arrays ``(N, C, *)``, its products with ``g`` added up over all but the channels, in one loop over the elements."""
+    axes = (0, *range(2, g.ndim))
+    zeros = [jnp.zeros((), g.dtype)] * len(windows)
+    return lax.reduce([w * g for w in windows], zeros, lambda a, b: [p + q for p, q in zip(a, b)], axes)
+
+
+@_sums_of_products.defjvp
+def _(primals, tangents):
+    """JAX cannot transpose a reduction of several arrays at once; one by one it can."""
+
+    def one_by_one(windows, g):
+        return [jnp.sum(w * g, (0, *range(2, g.ndim))) for w in windows]
+
+    (windows, g), (windows_change, g_change) = primals, tangents
+    changes = zip(one_by_one(windows_change, g), one_by_one(windows, g_change))
+    return _sums_of_products(windows, g), [a + b for a, b in changes]
+
+
+def _depthwise_weight(x, g, at: Convolution, kernel: tuple[int, ...]):
+    sums = _sums_of_products(_shifted(_padded(x, at.padding), kernel, at), g)
+    return jnp.stack(sums, -1).reshape(-1, 1, *kernel)

@@ -1,0 +1,274 @@
+"""A captured training step whose small state stays packed from one replay to the next, behind one generated function.
+
+A step of a small network hands XLA some fifty arrays of a few hundred numbers each, and takes as many back, which costs more than computing
+them.  Here the small ones among the parameters, the optimizer's state and the gradients are one array for each dtype, which the program takes
+apart and puts together again; a parameter that somebody reads in between is cut out of it (`graph/packed.py`).
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from ..core.device import CPU
+from ..core.state import thread
+from ..graph import counters, recorder, tiers
+from ..graph.lower import Part, Program, _scalars, avals_of, run_steps
+from ..graph.packed import PackedArrays
+from ..graph.trie import State
+from ..graph.value import Aval, Value, new_value
+from .known import memory_of
+from .structure import unflatten
+from .watch import MISSING
+
+if TYPE_CHECKING:
+    from .replay import Replay
+
+__all__ = ["Packing", "packing_of"]
+
+#: Fewer results than this are not worth packing.
+_FEWEST = 4
+
+#: ``sys.getrefcount`` of an input that its storage, or its tensor, and the generated function hold.
+_HELD_ONCE = 3
+
+
+class _Layout:
+    """Where the small arrays lie.
+
+    Attributes:
+        results: number of a result -> (number of the buffer, start, end).
+        inputs: number of an input -> the number of the result that takes its place.
+        sizes: (dtype, length) of each buffer.
+    """
+
+    def __init__(self, inputs: dict[int, int], avals: dict[int, Aval]) -> None:
+        self.inputs = inputs
+        self.results: dict[int, tuple[int, int, int]] = {}
+        self.sizes: list[tuple[Any, int]] = []
+        for dtype in dict.fromkeys(aval.dtype for aval in avals.values()):
+            end = 0
+            for k, aval in avals.items():
+                if aval.dtype is dtype:
+                    self.results[k] = (len(self.sizes), end, end + aval.numel)
+                    end += aval.numel
+            self.sizes.append((dtype.numpy, end))
+
+    @property
+    def key(self) -> tuple:
+        return tuple(self.inputs.items()), tuple(self.results)
+
+
+class _PackedPart(Part):
+    """A program that takes other inputs and the buffers, and gives the buffers and the other results."""
+
+    __slots__ = ("layout",)
+
+    def __init__(self, layout: _Layout, position: State, donated: tuple[int, ...], target: jax.Device) -> None:
+        assert position.inference is not None
+        self.layout = layout
+        results = range(len(position.inference.outputs))
+        super().__init__(
+            tuple([position.slot + k for k in results if k not in layout.results]),
+            tuple([slot for i, slot in enumerate(position.slots) if i not in layout.inputs]),
+            donated, [position], target,
+        )  # fmt: skip
+        self._compile(tiers.FULL)
+
+    def _trace(self, floats: Any, ints: Any, *arrays: Any) -> tuple[list[Any], Any]:
+        (step,) = self.steps
+        environment = dict(zip(self.inputs, arrays))
+        buffers = arrays[len(self.inputs) :]
+        assert step.inference is not None
+        outputs = step.inference.outputs
+        for i, k in self.layout.inputs.items():
+            number, start, end = self.layout.results[k]
+            environment[step.slots[i]] = jax.lax.slice(buffers[number], (start,), (end,)).reshape(outputs[k].size)
+        flags = run_steps(self.steps, environment, functools.partial(_scalars, floats), functools.partial(_scalars, ints))
+        packed: list[list[Any]] = [[] for _ in self.layout.sizes]
+        for k, (number, _, _) in self.layout.results.items():
+            packed[number].append(environment[step.slot + k].reshape(-1))
+        made = [jax.numpy.concatenate(each) for each in packed]
+        return made + [environment[slot] for slot in self.live], jax.numpy.concatenate(flags) if flags else None
+
+
+class Packing:
+    """The launch of one replay.
+
+    Args:
+        replay: whose small state is packed.
+        part, program: shared by the replays of the same instruction.
+
+    Attributes:
+        run: function of the known tensors, the drawn values and the floats: replays the call and returns its result, or MISSING when the inputs
+            are such that nothing was done (something is pending, or shared with numpy).
+    """
+
+    def __init__(self, replay: Replay, part: _PackedPart, program: Program) -> None:
+        self.replay, self.part, self.program = replay, part, program
+        self.layout = part.layout
+        self.last: list[Any] = [None] * len(self.layout.inputs)  # the values that the packed inputs were given by the last launch
+        self.buffers: Sequence[Any] = ()
+        self.floats: tuple[Any, Any] = (None, None)
+        assert replay.position.inference is not None
+        self._outputs, self._others = replay.position.inference.outputs, []  # type: tuple[Aval, ...], list[str]
+        with jax.enable_x64(True):
+            ints = jax.device_put(np.array(replay.ints, np.int64), part.target)
+        self._names: dict[str, Any] = {
+            "P": self, "pack": self.pack, "send_numbers": self.numbers, "ints": ints, "memory_of": memory_of, "send": _send, "getrefcount": sys.getrefcount,
+            "is_ours": _is_ours, "copy": jax.numpy.copy, "enable_x64": jax.enable_x64, "part": part, "program": program, "count": counters.count_flush,
+            "position": replay.position, "Packed": PackedArrays, "places": list(self.layout.results.values()), "new": new_value, "thread": thread,
+            "ndarray": np.ndarray, "after": self._after, "MISSING": MISSING, "finish": replay.finish, "unflatten": unflatten,
+            "step_boundary": recorder.step_boundary,
+        }  # fmt: skip
+        self.run: Callable[..., Any] = self._generate()
+
+    def pack(self, values: list[Value]) -> None:
+        """Put the inputs together, when somebody gave the storages other content than the last launch did."""
+        buffers = [np.zeros(length, dtype) for dtype, length in self.layout.sizes]
+        for value, k in zip(values, self.layout.inputs.values(), strict=True):
+            number, start, end = self.layout.results[k]
+            buffers[number][start:end] = np.asarray(recorder.materialise(value, "compiled step")).reshape(-1)
+        with jax.enable_x64(True):
+            self.buffers = [jax.device_put(buffer, self.part.target) for buffer in buffers]
+
+    def numbers(self, floats: tuple[float, ...]) -> Any:
+        """The floats on the device; they stay there, as most do not change."""
+        with jax.enable_x64(True):
+            packed = jax.device_put(np.array(floats, np.float64), self.part.target)
+        self.floats = (floats, packed)
+        return packed
+
+    def _generate(self) -> Callable[..., Any]:
+        lines = ["def run(known, drawn, floats):", *self._gathering(), *self._launching(), *self._writing()]
+        names = self._names
+        exec(compile("\n    ".join(lines) + "\n", "<pytorchlike replay>", "exec"), names)
+        return names["run"]
+
+    def _gathering(self) -> list[str]:
+        """The lines that find the inputs: values ``v0``, ``v1``, ..., and of those that are not packed arrays ``a0``, ``a1``, ..."""
+        replay, names, lines = self.replay, self._names, []
+        for i, (kind, what) in enumerate(replay.input_plans):
+            v = f"v{i}"
+            if kind == "storage":
+                names[f"s{i}"] = what
+                lines += [f"if s{i}.host is not None:", "    return MISSING", f"{v} = s{i}.value"]
+            elif kind == "memory":
+                lines.append(f"{v} = memory_of(known[{what}])")
+            elif kind == "content":
+                lines.append(f"{v} = known[{what}]._content()")
+            elif kind == "draw":
+                lines.append(f"{v} = drawn[{what}]")
+            else:
+                names[f"{v}c"] = what
+                lines.append(f"{v} = {v}c")
+            if i in self.layout.inputs:
+                continue
+            self._others.append(f"a{i}")
+            lines += [f"if {v}.trace is not None:", "    return MISSING", f"a{i} = {v}.array"]
+            if kind != "draw":
+                lines += [f"if a{i}.__class__ is ndarray:", f"    a{i} = send({v})"]
+            if replay.position.slots[i] in self.part.donated:
+                lines += [f"if getrefcount({v}) != {_HELD_ONCE} or not is_ours({v}):", f"    a{i} = copy(a{i})"]
+        for n, (storage, *_) in enumerate(replay.storage_writes):
+            names[f"w{n}"], names[f"c{n}"] = storage, storage.changes
+        lines.append(f"if {' or '.join(f'w{n}.host is not None' for n in range(len(replay.storage_writes)))}:")
+        return [*lines, "    return MISSING"]
+
+    def _launching(self) -> list[str]:
+        """The lines that run the program: its results are values ``r0``, ``r1``, ..."""
+        names, layout = self._names, self.layout
+        packed = [f"v{i}" for i in layout.inputs]
+        lines = ["last = P.last", f"if {' or '.join(f'{v} is not last[{n}]' for n, v in enumerate(packed))}:", f"    pack([{', '.join(packed)}])"]
+        lines += ["given, numbers = P.floats", "if floats != given:", "    numbers = send_numbers(floats)", "count('compiled step', position)"]
+        lines += ["with enable_x64(True):", f"    made, flags = part.function(numbers, ints, {', '.join([*self._others, '*P.buffers'])})"]
+        number = len(layout.sizes)
+        lines += ["if flags is not None or not program.runs:", "    after(flags)", "program.runs += 1", f"P.buffers = buffers = made[:{number}]"]
+        lines += ["parked, cls = Packed(buffers, places), thread.state.value_class"]
+        slots = {k: slot for slot, k in enumerate(layout.results)}
+        for k, aval in enumerate(self._outputs):
+            names[f"A{k}"] = aval
+            where = f"None, parked, {slots[k]}" if k in slots else f"made[{number}], None, -1"
+            number += k not in slots
+            lines += [f"r{k} = new(cls)", f"r{k}.aval = A{k}", f"r{k}.array, r{k}.trace, r{k}.slot = {where}", f"r{k}.origin = None"]
+        return [*lines, f"P.last = [{', '.join(f'r{k}' for k in layout.inputs.values())}]"]
+
+    def _writing(self) -> list[str]:
+        """The lines that write what the call wrote and return what it returned."""
+        replay, names, lines = self.replay, self._names, []
+        for n, (_, k, versions, tracked) in enumerate(replay.storage_writes):
+            lines += [f"w{n}.version += {versions}", f"c{n}.tracked += {tracked}", f"w{n}.value, r{k}.origin = r{k}, (c{n}, c{n}.tracked)"]
+        results = f"[{', '.join(f'r{k}' for k in range(len(self._outputs)))}]"
+        if not replay.is_simple:
+            return [*lines, f"return finish(known, {results}, drawn)"]
+        for n, plan in enumerate(replay.tensor_plans):
+            _, reference, _, cls = plan
+            names[f"T{n}"] = cls
+            lines += [f"t{n} = new(T{n})", f"t{n}._value = r{replay.order[reference[1]]}", f"t{n}._storage = t{n}._edge = None"]
+
+        def found(plan: tuple) -> str:
+            if plan[0] == "same":
+                names[f"k{len(names)}"] = plan[1]
+                return f"k{len(names) - 1}"
+            return f"known[{plan[1]}]" if plan[0] == "known" else f"t{plan[1]}"
+
+        for number, plan in replay.gradient_plans:
+            lines.append(f"known[{number}]._grad = {'None' if plan is None else found(plan)}")
+        leaves = f"({', '.join([*map(found, replay.result_plans), ''])})"
+        names["structure"] = replay.structure
+        lines += ["if thread.state.trace.values:", "    step_boundary('compiled step')"]
+        return [*lines, f"return unflatten(structure, iter({leaves}))" if isinstance(replay.structure, tuple) else f"return {leaves}[0]"]
+
+    def _after(self, flags: Any) -> None:
+        if not self.program.runs:
+            counters.count_compilation(self.program)
+        if flags is not None:
+            recorder._keep_checks(flags, self.program, {self.replay.position.slot: self.replay.site})
+
+
+def _send(value: Value) -> Any:
+    """A numpy array that will be an input again is sent to the device once."""
+    with jax.enable_x64(True):
+        array = value.array = jax.device_put(value.array)
+    return array
+
+
+def _is_ours(value: Value) -> bool:
+    """Nobody but the value and the generated function hold the array."""
+    return isinstance(value.array, jax.Array) and sys.getrefcount(value.array) == _HELD_ONCE
+
+
+def packing_of(replay: Replay) -> Packing | None:
+    """How to launch a replay with packed state; None where that gains nothing."""
+    position, outputs = replay.position, replay.position.inference.outputs  # type: ignore[union-attr]
+    given = avals_of(replay.instruction.position)
+    inputs = [given[slot] for slot in replay.instruction.inputs]
+
+    def is_small(aval: Aval) -> bool:
+        return aval.numel < recorder.SMALLEST_DONATION and aval.device == CPU
+
+    if not all(aval.device == CPU for aval in (*inputs, *outputs)):
+        return None
+    written = {id(storage): k for storage, k, *_ in replay.storage_writes if is_small(outputs[k])}
+    taken: dict[int, int] = {}
+    for i, (kind, what) in enumerate(replay.input_plans):
+        k = written.get(id(what)) if kind == "storage" else None
+        if k is not None and inputs[i].size == outputs[k].size and inputs[i].dtype is outputs[k].dtype and k not in taken.values():
+            taken[i] = k
+    chosen = set(written.values()) | {k for k in replay.gradient_results() if is_small(outputs[k])}
+    if len(chosen) < _FEWEST or not taken:
+        return None
+    layout = _Layout(taken, {k: outputs[k] for k in sorted(chosen)})
+    donated = tuple([position.slots[i] for i in replay.replaced if i not in taken])
+    key = (position, layout.key, donated)
+    found = replay.instruction.packed.get(key)
+    if found is None:
+        program = next(iter(position.programs.values()))[0]
+        part = _PackedPart(layout, position, donated, program.parts[0].target)
+        found = replay.instruction.packed[key] = part, Program(program.live, donated, [part], program.data_checks)
+    return Packing(replay, *found)

@@ -1,0 +1,160 @@
+"""Process groups, collectives and `DistributedDataParallel` in a world of one process, beside torch's with gloo."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+import torch.distributed as their_dist
+
+import pytorchlike
+import pytorchlike.distributed as our_dist
+
+LIBRARIES = ((pytorchlike, our_dist), (torch, their_dist))
+
+
+@pytest.fixture
+def groups() -> Iterator[None]:
+    """The default group in both libraries."""
+    our_dist.init_process_group("gloo", rank=0, world_size=1, store=object())
+    their_dist.init_process_group("gloo", rank=0, world_size=1, store=their_dist.HashStore())
+    yield
+    for _, dist in LIBRARIES:
+        if dist.is_initialized():
+            dist.destroy_process_group()
+
+
+def outcome(run: Any, *arguments: Any) -> Any:
+    try:
+        return run(*arguments)
+    except Exception as error:
+        return type(error).__name__, str(error)
+
+
+def both(run: Any) -> Any:
+    """The results of ``run(torch, dist)``, or their errors, are the same."""
+    mine, theirs = (outcome(run, *each) for each in LIBRARIES)
+    assert mine == theirs
+    return mine
+
+
+WITHOUT_GROUP = [
+    lambda t, d: d.get_rank(), lambda t, d: d.get_world_size(), lambda t, d: d.barrier(), lambda t, d: d.all_reduce(t.ones(2)),
+    lambda t, d: t.nn.parallel.DistributedDataParallel(t.nn.Linear(1, 1)), lambda t, d: d.is_initialized(), lambda t, d: d.group.WORLD,
+    lambda t, d: d.destroy_process_group(), lambda t, d: d.init_process_group("gloo"),
+    lambda t, d: t.utils.data.distributed.DistributedSampler([1, 2]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", range(len(WITHOUT_GROUP)))
+def test_without_a_group(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("RANK", "WORLD_SIZE"):
+        monkeypatch.delenv(name, raising=False)
+    both(WITHOUT_GROUP[case])
+
+
+def test_group_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("RANK", "0"), ("WORLD_SIZE", "1"), ("MASTER_ADDR", "localhost"), ("MASTER_PORT", "29511"), ("LOCAL_RANK", "3")):
+        monkeypatch.setenv(name, value)
+    our_dist.init_process_group("nccl")
+    assert (our_dist.get_backend(), our_dist.get_node_local_rank(), os.environ["RANK"]) == ("nccl", 3, "0")
+    our_dist.destroy_process_group()
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(NotImplementedError, match="a world of 2 processes; only one process is supported"):
+        our_dist.init_process_group()
+    assert not our_dist.is_initialized()
+
+
+QUERIES = [
+    lambda t, d: (d.get_rank(), d.get_world_size(), str(d.get_backend()), d.is_initialized(), d.get_process_group_ranks(d.group.WORLD)),
+    lambda t, d: d.init_process_group("gloo", rank=0, world_size=1),
+    lambda t, d: (d.group.WORLD is d.GroupMember.WORLD, d.group.WORLD.size(), d.group.WORLD.rank()),
+    lambda t, d: [d.get_rank(d.new_group([0])), d.get_world_size(d.new_group())],
+    lambda t, d: (d.get_rank(d.GroupMember.NON_GROUP_MEMBER), d.get_world_size(d.GroupMember.NON_GROUP_MEMBER)),
+    lambda t, d: len(t.utils.data.distributed.DistributedSampler(range(5))),
+]
+
+
+@pytest.mark.parametrize("case", range(len(QUERIES)))
+def test_ranks_and_sizes(groups: None, case: int) -> None:
+    both(QUERIES[case])
+
+
+def _on_tensors(run: Any) -> Any:
+    def case(t: Any, d: Any) -> Any:
+        a, out = t.arange(4.0), t.zeros(4)
+        result = run(d, a, out)
+        return [result if not hasattr(result, "wait") else result.wait(), a.tolist(), out.tolist()]
+
+    return case
+
+
+COLLECTIVES = [_on_tensors(run) for run in (
+    lambda d, a, out: d.all_reduce(a), lambda d, a, out: d.all_reduce(a, op=d.ReduceOp.MAX, async_op=True), lambda d, a, out: d.reduce(a, 0),
+    lambda d, a, out: d.broadcast(a, src=0), lambda d, a, out: d.all_gather([out], a), lambda d, a, out: d.all_gather_into_tensor(out, a, async_op=True),
+    lambda d, a, out: d.gather(a, [out], 0), lambda d, a, out: d.scatter(out, [a], 0), lambda d, a, out: d.reduce_scatter(out, [a]),
+    lambda d, a, out: d.reduce_scatter_tensor(out, a), lambda d, a, out: d.all_to_all([out], [a]), lambda d, a, out: d.all_to_all_single(out, a),
+    lambda d, a, out: d.barrier(),
+)]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", range(len(COLLECTIVES)))
+def test_collectives(groups: None, case: int) -> None:
+    both(COLLECTIVES[case])
+
+
+def test_objects(groups: None) -> None:
+    def run(t: Any, d: Any) -> Any:
+        given, gathered, scattered, sent = {"x": [1]}, [None], [None], [1, 2]
+        d.all_gather_object(gathered, given)
+        d.scatter_object_list(scattered, [7], 0)
+        d.broadcast_object_list(sent, 0)
+        return gathered, gathered[0] is given, scattered, sent
+
+    assert both(run)[1] is False
+
+
+def test_refused_arguments(groups: None) -> None:
+    for call in (
+        lambda: our_dist.all_reduce([1]), lambda: our_dist.all_gather(1, pytorchlike.ones(2)),
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match="Invalid function argument"):
+            call()
+    target = pytorchlike.zeros(3)
+    for call in (
+        lambda: our_dist.all_gather([target] * 2, pytorchlike.ones(3)), lambda: our_dist.all_gather([target], pytorchlike.ones(4)),
+        lambda: our_dist.broadcast(target, 1),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError, match="invalid"):
+            call()
+    assert target.tolist() == [0.0] * 3
+    with pytest.raises(ValueError, match="Invalid destination rank"):
+        our_dist.send(target, 0)
+
+
+def test_distributed_data_parallel(groups: None) -> None:
+    def run(t: Any, d: Any) -> Any:
+        t.manual_seed(0)
+        module = t.nn.Sequential(t.nn.Linear(2, 3), t.nn.BatchNorm1d(3))
+        wrapped = t.nn.parallel.DistributedDataParallel(module, find_unused_parameters=True)
+        with wrapped.no_sync():
+            inside = wrapped.require_backward_grad_sync
+        with wrapped.join():
+            wrapped(t.arange(6.0).view(3, 2)).square().sum().backward()
+        return (
+            repr(wrapped), list(wrapped.state_dict()), wrapped.module is module, inside, wrapped.require_backward_grad_sync, wrapped.device_ids,
+            wrapped.broadcast_buffers, wrapped.will_sync_module_buffers(), [[round(v, 4) for v in p.grad.flatten().tolist()] for p in module.parameters()],
+        )  # fmt: skip
+
+    both(run)
+
+
+@pytest.mark.parametrize("run", [
+    lambda t, d: t.nn.parallel.DistributedDataParallel(t.nn.ReLU()),
+    lambda t, d: t.nn.parallel.DistributedDataParallel(t.nn.Linear(1, 1), device_ids=[0, 1]),
+])  # fmt: skip
+def test_what_distributed_data_parallel_refuses(groups: None, run: Any) -> None:
+    both(run)

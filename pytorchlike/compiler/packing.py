@@ -69,16 +69,16 @@ class _PackedPart(Part):
 
     __slots__ = ("layout",)
 
-    def __init__(self, layout: _Layout, position: State, donated: tuple[int, ...], target: jax.Device) -> None:
+    def __init__(self, layout: _Layout, position: State, donated: tuple[int, ...]) -> None:
         assert position.inference is not None
         self.layout = layout
         results = range(len(position.inference.outputs))
         super().__init__(
             tuple([position.slot + k for k in results if k not in layout.results]),
             tuple([slot for i, slot in enumerate(position.slots) if i not in layout.inputs]),
-            donated, [position], target,
+            donated, [position], avals_of(position), CPU,
         )  # fmt: skip
-        self._compile(tiers.FULL)
+        self.tier, self.function = tiers.FULL, self.jitted(tiers.FULL)
 
     def _trace(self, floats: Any, ints: Any, *arrays: Any) -> tuple[list[Any], Any]:
         (step,) = self.steps
@@ -269,6 +269,6 @@ def packing_of(replay: Replay) -> Packing | None:
     found = replay.instruction.packed.get(key)
     if found is None:
         program = next(iter(position.programs.values()))[0]
-        part = _PackedPart(layout, position, donated, program.parts[0].target)
+        part = _PackedPart(layout, position, donated)
         found = replay.instruction.packed[key] = part, Program(program.live, donated, [part], program.data_checks)
     return Packing(replay, *found)

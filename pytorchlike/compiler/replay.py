@@ -437,8 +437,8 @@ class Replay:
 
     def _is_hot(self) -> bool:
         """Whether the program runs so often that it is, or now would be, compiled fully."""
-        return tiers.first_tier("cpu") == tiers.QUICK and any(
-            len(program.parts) == 1 and tiers.promotes(program.parts[0].runs) for program, _ in self.position.programs.values()
+        return any(
+            len(program.parts) == 1 and tiers.is_due(tiers.QUICK, program.parts[0].runs + 1, 1) for program, _ in self.position.programs.values()
         )
 
     def gradient_results(self) -> list[int]:

@@ -116,8 +116,6 @@ class Part:
     def _compile(self, tier: str) -> Callable[..., tuple[list[Any], Any]]:
         """Compile for a tier."""
         start = time.perf_counter()
-        donated = tuple(i + 2 for i, slot in enumerate(self.inputs) if slot in self.donated)
-        function = jax.jit(self._trace, donate_argnums=donated, compiler_options=tiers.options(tier))
         at = SingleDeviceSharding(self.target)
         numbers = [
             jax.ShapeDtypeStruct((count,), dtype, sharding=at) if count else None
@@ -125,9 +123,14 @@ class Part:
         ]
         with jax.enable_x64(True):
             arrays = [jax.ShapeDtypeStruct(a.size, a.dtype.numpy, sharding=at) for a in (self.avals[slot] for slot in self.inputs)]
-            compiled = function.lower(*numbers, *arrays).compile()
+            compiled = self.jitted(tier).lower(*numbers, *arrays).compile()
         self.compile_seconds = time.perf_counter() - start
         return compiled
+
+    def jitted(self, tier: str) -> Any:
+        """The part as a jitted function of (packed floats, packed ints, *inputs)."""
+        donated = tuple(i + 2 for i, slot in enumerate(self.inputs) if slot in self.donated)
+        return jax.jit(self._trace, donate_argnums=donated, compiler_options=tiers.options(tier))
 
     def _advance(self) -> None:
         """Change the tier, or prepare for that, where this run is the one to do so."""

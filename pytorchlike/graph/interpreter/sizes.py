@@ -10,7 +10,7 @@ import jax
 from jax.export import is_symbolic_dim
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
-__all__ = ["SymbolicProgram", "Sizes"]
+__all__ = ["Sizes", "SymbolicProgram"]
 
 #: What the text of a symbolic size may call.
 _FUNCTIONS = {"floordiv": operator.floordiv, "mod": operator.mod, "max": max, "min": min, "__builtins__": {}}

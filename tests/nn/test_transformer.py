@@ -58,7 +58,7 @@ def test_why_padding_is_computed_is_said_at_construction() -> None:
 MASKS = [None, "bool", "float", "each head"]
 
 
-@pytest.mark.parametrize(("mask", "padding", "needed"), itertools.product(MASKS, [None, "bool", "float"], [True, False]))
+@pytest.mark.parametrize(("mask", "padding", "needed"), list(itertools.product(MASKS, [None, "bool", "float"], [True, False])))
 def test_masks_of_attention(mask: str | None, padding: str | None, needed: bool) -> None:
     def run(torch: Any) -> Any:
         layer = torch.nn.MultiheadAttention(8, 2, batch_first=needed)

@@ -84,7 +84,8 @@ class Replay:
         self.instruction: Captured = captured(name, self._trace.position, slots)
         order = {slot: k for k, slot in enumerate(slots)}
         self.order = [order[slot] for slot in self._slots]  # number of a result as the plans count -> as the instruction does
-        self.input_plans = [self._input_plan(slot) for slot in self.instruction.inputs]
+        self.input_plans = [self._outside(self._trace.values[slot]) for slot in self.instruction.inputs]
+        _refuse_held([value for kind, value in self.input_plans if kind == "constant"])
         self.floats, self.ints = tuple(self._trace.floats), tuple(self._trace.ints)
         self.number_plans = self._numbers(self.floats)
         self.actions = capture.actions
@@ -133,13 +134,6 @@ class Replay:
         if origin is not None and any(known.storage is not None and origin[0] is known.storage.changes for known in self._known):
             raise Unreplayable("a tensor is used at an earlier version")
         return "constant", value
-
-    def _input_plan(self, slot: int) -> tuple:
-        value = self._trace.values[slot]
-        plan = self._outside(value)
-        if plan[0] == "constant":
-            _refuse_held(value)
-        return plan
 
     # ------------------------------------------------------------------------------------------------------- what it wrote
     def _memory_plan(self, known: Known) -> list[tuple]:
@@ -575,11 +569,13 @@ def _own(reference: tuple) -> tuple:
     return ("constant", constant(reference[1].array, reference[1].aval)) if reference[0] == "constant" else reference
 
 
-def _refuse_held(value: Value) -> None:
-    """An input that is no known tensor's is a constant that the call made, unless some tensor that still exists holds it."""
-    for holder in gc.get_referrers(value):
-        if isinstance(holder, (Tensor, Storage)):
-            raise Unreplayable("a tensor is used that was reached in a way that is not watched")
+def _refuse_held(values: list[Value]) -> None:
+    """An input that is no known tensor's is a constant that the call made, unless some tensor that still exists holds it.
+
+    Asking for referrers looks at every object there is: once for all values.
+    """
+    if values and any(isinstance(holder, (Tensor, Storage)) for holder in gc.get_referrers(*values)):
+        raise Unreplayable("a tensor is used that was reached in a way that is not watched")
 
 
 def _refuse_leaks(trace: Any, needed: dict[int, int]) -> None:

@@ -12,6 +12,7 @@ from pytorchlike import nn
 from pytorchlike.compiler.equal_results import numbered
 from pytorchlike.graph import recorder
 from pytorchlike.graph.packed import PackedArrays
+from pytorchlike.interop.jax import pure
 from pytorchlike.nn import functional as F
 
 STEPS = 12
@@ -126,6 +127,16 @@ def test_small_state_stays_packed_and_is_seen_by_others():
     for _ in range(3):
         torch.testing.assert_close(predict(x), F.linear(F.linear(x, model[0].weight, model[0].bias).tanh(), model[2].weight, model[2].bias))
     assert not _is_packed(model[0].weight)
+
+
+def test_packed_and_pending_tensors_inside_of_jax():
+    model, _, step = _training(torch.compile)
+    for k in range(5):
+        step(*_batch(k))
+    bias, pending = model[2].bias, torch.ones(3) * 2
+    assert _is_packed(bias)
+    found = jax.jit(pure(lambda x: (x, bias, pending)))(jnp.ones(2))
+    assert found[1].tolist() == bias.tolist() and found[2].tolist() == [2, 2, 2]
 
 
 def test_batches_that_are_pending():

@@ -25,8 +25,14 @@ def _tensors(tree: Any) -> Any:
     return jax.tree.map(lambda a: from_jax(a) if isinstance(a, jax.Array) else a, tree)
 
 
+def _array(tensor: Tensor) -> Any:
+    """What is there, or, for a tensor from outside that is still pending, what comes of it."""
+    value = tensor._content()
+    return value.array if value.trace is None else executors._computed(value)
+
+
 def _arrays(tree: Any) -> Any:
-    return jax.tree.map(lambda t: t._content().array if isinstance(t, Tensor) else t, tree, is_leaf=lambda t: isinstance(t, Tensor))
+    return jax.tree.map(lambda t: _array(t) if isinstance(t, Tensor) else t, tree, is_leaf=lambda t: isinstance(t, Tensor))
 
 
 def pure(function: Callable) -> Callable:
@@ -55,7 +61,7 @@ def functionalize(module: Module) -> tuple[Callable, dict[str, jax.Array], dict[
     def apply(params: dict[str, Any], buffers: dict[str, Any], *args: Any, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         with executors.immediate(), no_grad(), _swapped(module, {**params, **buffers}):
             outputs = _arrays(module(*_tensors(args), **_tensors(kwargs)))
-            after = {name: b._content().array for name, b in module.named_buffers()}
+            after = {name: _array(b) for name, b in module.named_buffers()}
         return outputs, after
 
     return apply, params, buffers

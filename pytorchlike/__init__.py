@@ -24,9 +24,14 @@ from .aten.constructors import (
     frombuffer,
     get_default_device,
     get_default_dtype,
+    get_device,
     is_complex,
+    is_conj,
+    is_distributed,
     is_floating_point,
+    is_neg,
     is_nonzero,
+    is_signed,
     is_storage,
     is_tensor,
     numel,
@@ -97,6 +102,7 @@ from .core.dtype import int64 as long
 from .core.layouts import MEMORY_FORMATS as _memory_formats
 from .core.layouts import layout, memory_format, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
 from .core.size import Size
+from .core.symbolic import *
 from .core.typeinfo import finfo, iinfo
 from .dispatch import modes as _modes
 from .dispatch.namespaces import operator_namespace as _operator_namespace

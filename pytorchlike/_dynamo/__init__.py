@@ -13,17 +13,17 @@ from ..compiler.api import (
     disable,
     explain,
     is_compiling,
-    list_backends,
     reset,
     set_stance,
     substitute_in_graph,
 )
+from ..compiler.backends import list_backends, lookup_backend, register_backend
 from ..compiler.sizes import mark_dynamic, mark_static, maybe_mark_dynamic
 from . import config, eval_frame, exc, utils
 
 __all__ = [
     "OptimizedModule", "allow_in_graph", "assume_constant_result", "config", "disable", "disallow_in_graph", "eval_frame", "exc", "explain", "forbid_in_graph",
-    "graph_break", "is_compiling", "list_backends", "mark_dynamic", "mark_static", "mark_static_address", "maybe_mark_dynamic", "optimize", "reset",
+    "graph_break", "is_compiling", "list_backends", "lookup_backend", "mark_dynamic", "mark_static", "mark_static_address", "maybe_mark_dynamic", "optimize", "register_backend", "reset",
     "set_stance", "substitute_in_graph", "utils",
 ]  # fmt: skip
 

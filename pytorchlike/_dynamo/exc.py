@@ -1,6 +1,6 @@
 """``torch._dynamo.exc``: the errors of compilation."""
 
-from ..compiler.compiled import FailOnRecompileLimitHit, RecompileError, Unsupported
+from ..compiler.compiled import BackendCompilerFailed, FailOnRecompileLimitHit, RecompileError, Unsupported
 
 __all__ = [
     "BackendCompilerFailed", "FailOnRecompileLimitHit", "InternalTorchDynamoError", "RecompileError", "TorchDynamoException", "TorchRuntimeError", "UncapturedHigherOrderOpError", "Unsupported", "UserError",
@@ -12,10 +12,6 @@ TorchDynamoException = Unsupported
 
 class InternalTorchDynamoError(Unsupported):
     """torch's error inside its compiler; nothing raises it here."""
-
-
-class BackendCompilerFailed(Unsupported):
-    """torch's error of a backend; nothing raises it here."""
 
 
 class TorchRuntimeError(Unsupported):

@@ -53,8 +53,8 @@ def _shared_heads(g, like, enable_gqa: bool):
     return g.reshape(*g.shape[:-3], heads, g.shape[-3] // heads, *g.shape[-2:]).sum(-3)
 
 
-def _weights(query, key, attn_mask, is_causal: bool, scale: float | None, enable_gqa: bool):
-    """The softmax of the scores; rows whose scores are all masked are 0."""
+def _powers(query, key, attn_mask, is_causal: bool, scale: float | None, enable_gqa: bool):
+    """The exponentials of the scores less their maximum, and their sums; rows whose scores are all masked are 0 and have sum 1."""
     scores = _product(query, _swap(_heads_of(key, query, enable_gqa))) * _scale(scale, query)
     if is_causal:
         rows, columns = (lax.broadcasted_iota(jnp.int32, scores.shape[-2:], axis) for axis in (0, 1))
@@ -62,11 +62,17 @@ def _weights(query, key, attn_mask, is_causal: bool, scale: float | None, enable
     if attn_mask is not None:
         scores = jnp.where(attn_mask, scores, -jnp.inf) if attn_mask.dtype == bool else scores + attn_mask.astype(scores.dtype)
     if scores.shape[-1] == 0:
-        return scores
+        return scores, 1
     peak = lax.stop_gradient(jnp.max(scores, -1, keepdims=True))
     powers = jnp.exp(scores - jnp.where(jnp.isneginf(peak), 0, peak))
     total = jnp.sum(powers, -1, keepdims=True)
-    return powers / jnp.where(total == 0, 1, total)
+    return powers, jnp.where(total == 0, 1, total)
+
+
+def _weights(query, key, attn_mask, is_causal: bool, scale: float | None, enable_gqa: bool):
+    """The softmax of the scores; rows whose scores are all masked are 0."""
+    powers, total = _powers(query, key, attn_mask, is_causal, scale, enable_gqa)
+    return powers / total
 
 
 def _score_gradient(g, query, key, value, attn_mask, noise, is_causal, scale, enable_gqa):
@@ -92,10 +98,10 @@ def attention(query, key, value, attn_mask, noise, is_causal, scale, enable_gqa)
         noise: what dropout multiplies the weights with.
         enable_gqa: several query heads share one head of keys and values.
     """
-    weights = _weights(query, key, attn_mask, is_causal, scale, enable_gqa)
+    powers, total = _powers(query, key, attn_mask, is_causal, scale, enable_gqa)
     if noise is not None:
-        weights = weights * widened(noise)
-    return _product(weights.astype(value.dtype), _heads_of(value, query, enable_gqa)).astype(query.dtype)
+        powers = powers * widened(noise)
+    return (_product(powers.astype(value.dtype), _heads_of(value, query, enable_gqa)) / total).astype(query.dtype)
 
 
 @attention.grad("query")

@@ -22,8 +22,8 @@ from ..tensors.tensor import Tensor
 from .copy import OTHER_KINDS, to
 
 __all__ = [
-    "as_tensor", "asarray", "broadcast_shapes", "can_cast", "from_dlpack", "from_numpy", "frombuffer", "get_default_device", "get_default_dtype", "is_complex", "is_floating_point",
-    "is_nonzero", "is_storage", "is_tensor", "numel", "promote_types", "result_type", "scalar_tensor", "set_default_device", "set_default_dtype",
+    "as_tensor", "asarray", "broadcast_shapes", "can_cast", "from_dlpack", "from_numpy", "frombuffer", "get_default_device", "get_default_dtype", "get_device", "is_complex", "is_conj", "is_distributed",
+    "is_floating_point", "is_neg", "is_nonzero", "is_signed", "is_storage", "is_tensor", "numel", "promote_types", "result_type", "scalar_tensor", "set_default_device", "set_default_dtype",
     "tensor", "typename",
 ]  # fmt: skip
 
@@ -129,6 +129,31 @@ def is_floating_point(input: Tensor) -> bool:
 def is_complex(input: Tensor) -> bool:
     """Whether the dtype is a complex one."""
     return input.dtype.is_complex
+
+
+def is_conj(input: Tensor) -> bool:
+    """Whether the elements are those in memory conjugated."""
+    return input.is_conj()
+
+
+def is_neg(input: Tensor) -> bool:
+    """Whether the elements are those in memory negated."""
+    return input.is_neg()
+
+
+def is_signed(input: Tensor) -> bool:
+    """Whether the dtype has negative numbers."""
+    return input.dtype.is_signed
+
+
+def is_distributed(input: Tensor) -> bool:
+    """Kept for old code: False."""
+    return False
+
+
+def get_device(input: Tensor) -> int:
+    """The index of the tensor's device; -1 on the CPU."""
+    return input.get_device()  # type: ignore[attr-defined]
 
 
 def is_nonzero(input: Tensor) -> bool:

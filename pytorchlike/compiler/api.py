@@ -10,6 +10,7 @@ from ..core.capturing import break_capture
 from ..core.state import thread
 from ..nn.modules.module import Module
 from . import settings
+from .backends import list_backends, lookup_backend
 from .compiled import Compiled, all_compiled
 
 __all__ = [
@@ -17,7 +18,6 @@ __all__ = [
     "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_stance", "substitute_in_graph",
 ]  # fmt: skip
 
-_BACKENDS = ("inductor", "aot_eager", "eager", "cudagraphs", "openxla")
 _MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 
 
@@ -91,8 +91,9 @@ def compile(model: Callable | None = None, *, fullgraph: bool = False, dynamic: 
         fullgraph: raise where a call cannot be captured.
         dynamic: whether other sizes count as recompilations (``config.recompile_limit``): False: each does; True: none does; None: those of
             dimensions that are marked (``torch._dynamo.mark_dynamic``), or were seen with two sizes, do not.  Each is captured on its own.
-        backend: "inductor", "aot_eager" and the like all mean XLA; "eager" runs the function as it is.
-        mode, options: torch's are accepted and change nothing.
+        backend: "inductor", "aot_eager" and the like all mean XLA; "eager" runs the function as it is; a function, or the name of one that
+            was registered, gets each captured call as (`torch.fx.GraphModule`, list of inputs) and returns what replays run.
+        mode, options: torch's are accepted and change nothing; a backend that is a function gets them.
         name: what messages call it; its own name if left out.
         recompile_limit: how many captured calls it may have, instead of ``config.recompile_limit``.
         isolate_recompiles: accepted; each compiled function counts its own.
@@ -108,26 +109,27 @@ def compile(model: Callable | None = None, *, fullgraph: bool = False, dynamic: 
         raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
     if shapes_spec is not None:
         raise NotImplementedError("torch.compile: shapes_spec is not supported; each combination of shapes is captured on its own")
-    backend = "inductor" if backend is None else backend
-    if not isinstance(backend, str):
-        raise NotImplementedError("torch.compile: a backend that is a function (of an fx graph) is not supported; XLA compiles")
-    if backend not in _BACKENDS:
-        raise RuntimeError(f"Invalid backend: {backend!r}, see `torch._dynamo.list_backends()` for available backends.")
+    chosen = lookup_backend("inductor" if backend is None else backend)
     if model is None:
         return functools.partial(
-            compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, name=name, disable=disable,
+            compile, fullgraph=fullgraph, dynamic=dynamic, backend=chosen, mode=mode, options=options, name=name, disable=disable,
             recompile_limit=recompile_limit,
         )  # fmt: skip
     if not callable(model):
         raise RuntimeError(f"torch.compile: expected a function or a module, but got {type(model).__name__}")
     if disable or settings.config.disable:
         return model
+    if not isinstance(chosen, str):
+        given = {key: value for key, value in (("mode", mode), ("options", options)) if value is not None}
+        own = functools.partial(chosen, **given) if given else chosen
+    else:
+        own = None
     if isinstance(model, Module):
-        call = model.__call__ if backend == "eager" else Compiled(model.__call__, model, fullgraph, name or type(model).__name__, recompile_limit, dynamic)
-        return OptimizedModule(model, call)
-    if backend == "eager":
+        label = name or type(model).__name__
+        return OptimizedModule(model, model.__call__ if chosen == "eager" else Compiled(model.__call__, model, fullgraph, label, recompile_limit, dynamic, own))
+    if chosen == "eager":
         return model
-    compiled = Compiled(model, model, fullgraph, name or str(getattr(model, "__name__", type(model).__name__)), recompile_limit, dynamic)
+    compiled = Compiled(model, model, fullgraph, name or str(getattr(model, "__name__", type(model).__name__)), recompile_limit, dynamic, own)
 
     @functools.wraps(model)
     def call_compiled(*args: Any, **kwargs: Any) -> Any:
@@ -187,11 +189,6 @@ def reset() -> None:
     """Forget all captured calls of all compiled functions."""
     for compiled in all_compiled:
         compiled.reset()
-
-
-def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
-    """The names that ``backend=`` takes."""
-    return sorted(_BACKENDS)
 
 
 def cudagraph_mark_step_begin() -> None:

@@ -21,7 +21,7 @@ from .sizes import Sizes, shapes_of
 from .structure import flatten
 from .watch import Watch
 
-__all__ = ["Compiled", "FailOnRecompileLimitHit", "RecompileError", "Unsupported", "all_compiled"]
+__all__ = ["BackendCompilerFailed", "Compiled", "FailOnRecompileLimitHit", "RecompileError", "Unsupported", "all_compiled"]
 
 _warnings = logging.getLogger("torch._dynamo.convert_frame")
 
@@ -31,6 +31,12 @@ all_compiled: weakref.WeakSet[Any] = weakref.WeakSet()
 
 class Unsupported(RuntimeError):  # noqa: N818 - torch's name
     """A call with ``fullgraph=True`` that cannot be captured as one graph."""
+
+    __module__ = "torch._dynamo.exc"
+
+
+class BackendCompilerFailed(Unsupported):
+    """A backend that is a function raised an error."""
 
     __module__ = "torch._dynamo.exc"
 
@@ -57,6 +63,7 @@ class Compiled:
         name: for messages and profiles.
         limit: how many captured calls it may have for the same dynamic sizes; None: the setting's.
         dynamic: which sizes are; see `Sizes`.
+        backend: ``backend(graph, inputs)`` -> what replays run; None: XLA.
 
     Attributes:
         replays: captured calls, the one that was used last in front.
@@ -66,9 +73,9 @@ class Compiled:
     """
 
     def __init__(self, function: Callable, target: Any, fullgraph: bool, name: str, limit: int | None = None,
-                 dynamic: bool | None = None) -> None:  # fmt: skip
+                 dynamic: bool | None = None, backend: Callable[..., Any] | None = None) -> None:  # fmt: skip
         self.function, self.target, self.fullgraph, self.name = function, target, fullgraph, name
-        self.limit = limit
+        self.limit, self.backend = limit, backend
         self.sizes = Sizes(dynamic)
         self.replays: list[Replay] = []
         self.breaks: list[Break] = []
@@ -169,7 +176,7 @@ class Compiled:
             try:
                 followed.confirm(capture.trace.floats, capture.trace.position, watch.entered)
                 replay = Replay(self.name, capture, watch, leaves, structure, result, ambience, followed)
-                replay.take_over()
+                replay.take_over(self.backend)
                 replay.shapes = shapes_of(leaves)
                 self.replays.insert(0, replay)
                 log("graph_code", "%s captured: %d operators, %d guards", self.name, len(replay.instruction.steps), len(replay.guards))

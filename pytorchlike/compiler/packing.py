@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from ..core.device import CPU
+from ..core.device import CPU, jax_device
 from ..core.state import thread
 from ..graph import counters, recorder, tiers
 from ..graph.lower import Part, Program, _scalars, avals_of, run_steps
 from ..graph.packed import PackedArrays
 from ..graph.trie import State
 from ..graph.value import Aval, Value, new_value
+from .equal_results import numbered
 from .known import memory_of
 from .structure import unflatten
 from .watch import MISSING
@@ -34,6 +35,9 @@ __all__ = ["Packing", "packing_of"]
 #: Fewer results than this are not worth packing.
 _FEWEST = 4
 
+#: A longer captured call is not traced a second time to find inputs that stay equal.
+_MOST_STEPS = 200
+
 #: ``sys.getrefcount`` of an input that its storage, or its tensor, and the generated function hold.
 _HELD_ONCE = 3
 
@@ -45,10 +49,11 @@ class _Layout:
         results: number of a result -> (number of the buffer, start, end).
         inputs: number of an input -> the number of the result that takes its place.
         sizes: (dtype, length) of each buffer.
+        shared: inputs of one element that are equal, and whose results are as long as they are: step counts.
     """
 
-    def __init__(self, inputs: dict[int, int], avals: dict[int, Aval]) -> None:
-        self.inputs = inputs
+    def __init__(self, inputs: dict[int, int], avals: dict[int, Aval], shared: tuple[int, ...] = ()) -> None:
+        self.inputs, self.shared = inputs, shared
         self.results: dict[int, tuple[int, int, int]] = {}
         self.sizes: list[tuple[Any, int]] = []
         for dtype in dict.fromkeys(aval.dtype for aval in avals.values()):
@@ -61,7 +66,7 @@ class _Layout:
 
     @property
     def key(self) -> tuple:
-        return tuple(self.inputs.items()), tuple(self.results)
+        return tuple(self.inputs.items()), tuple(self.results), self.shared
 
 
 class _PackedPart(Part):
@@ -80,7 +85,7 @@ class _PackedPart(Part):
         )  # fmt: skip
         self.tier, self.function = tiers.FULL, self.jitted(tiers.FULL)
 
-    def _trace(self, floats: Any, ints: Any, *arrays: Any) -> tuple[list[Any], Any]:
+    def _evaluate(self, floats: Any, ints: Any, *arrays: Any) -> tuple[dict[int, Any], list[Any]]:
         (step,) = self.steps
         environment = dict(zip(self.inputs, arrays))
         buffers = arrays[len(self.inputs) :]
@@ -89,7 +94,27 @@ class _PackedPart(Part):
         for i, k in self.layout.inputs.items():
             number, start, end = self.layout.results[k]
             environment[step.slots[i]] = jax.lax.slice(buffers[number], (start,), (end,)).reshape(outputs[k].size)
-        flags = run_steps(self.steps, environment, functools.partial(_scalars, floats), functools.partial(_scalars, ints))
+        for i in self.layout.shared:
+            environment[step.slots[i]] = environment[step.slots[self.layout.shared[0]]]
+        return environment, run_steps(self.steps, environment, functools.partial(_scalars, floats), functools.partial(_scalars, ints))
+
+    def numbers_of(self, inputs: Sequence[int]) -> list[int]:
+        """A number for the result in the place of each of these inputs; the same number means that they are the same computation."""
+        (step,) = self.steps
+        avals = avals_of(step)
+        given = [avals[slot].shape_dtype for slot in self.inputs] + [jax.ShapeDtypeStruct((length,), dtype) for dtype, length in self.layout.sizes]
+        numbers = [jax.ShapeDtypeStruct((step.float_count,), np.dtype(np.float64)), jax.ShapeDtypeStruct((step.int_count,), np.dtype(np.int64))]
+
+        def results(*arrays: Any) -> list[Any]:
+            environment, _ = self._evaluate(*arrays)
+            return [environment[step.slot + self.layout.inputs[i]] for i in inputs]
+
+        with jax.enable_x64(True):
+            return numbered(jax.make_jaxpr(results)(*numbers, *given))
+
+    def _trace(self, floats: Any, ints: Any, *arrays: Any) -> tuple[list[Any], Any]:
+        (step,) = self.steps
+        environment, flags = self._evaluate(floats, ints, *arrays)
         packed: list[list[Any]] = [[] for _ in self.layout.sizes]
         for k, (number, _, _) in self.layout.results.items():
             packed[number].append(environment[step.slot + k].reshape(-1))
@@ -120,7 +145,7 @@ class Packing:
         with jax.enable_x64(True):
             ints = jax.device_put(np.array(replay.ints, np.int64), part.target)
         self._names: dict[str, Any] = {
-            "P": self, "pack": self.pack, "send_numbers": self.numbers, "ints": ints, "memory_of": memory_of, "send": _send, "getrefcount": sys.getrefcount,
+            "P": self, "pack": self.pack, "unshared": self.unshared, "send_numbers": self.numbers, "ints": ints, "memory_of": memory_of, "send": _send, "getrefcount": sys.getrefcount,
             "is_ours": _is_ours, "copy": jax.numpy.copy, "enable_x64": jax.enable_x64, "part": part, "program": program, "count": counters.count_flush,
             "position": replay.position, "Packed": PackedArrays, "places": list(self.layout.results.values()), "new": new_value, "thread": thread,
             "ndarray": np.ndarray, "after": self._after, "MISSING": MISSING, "finish": replay.finish, "unflatten": unflatten,
@@ -128,14 +153,22 @@ class Packing:
         }  # fmt: skip
         self.run: Callable[..., Any] = self._generate()
 
-    def pack(self, values: list[Value]) -> None:
-        """Put the inputs together, when somebody gave the storages other content than the last launch did."""
+    def pack(self, values: list[Value]) -> bool:
+        """Put the inputs together, when somebody gave the storages other content than the last launch did; False: some are not equal that
+        have to be."""
         buffers = [np.zeros(length, dtype) for dtype, length in self.layout.sizes]
         for value, k in zip(values, self.layout.inputs.values(), strict=True):
             number, start, end = self.layout.results[k]
             buffers[number][start:end] = np.asarray(recorder.materialise(value, "compiled step")).reshape(-1)
         with jax.enable_x64(True):
             self.buffers = [jax.device_put(buffer, self.part.target) for buffer in buffers]
+        places = [self.layout.results[self.layout.inputs[i]] for i in self.layout.shared]
+        return len({buffers[number][start].tobytes() for number, start, _ in places}) <= 1
+
+    def unshared(self, known: list[Any], drawn: dict[int, Value], floats: tuple[float, ...]) -> Any:
+        """Go on with a layout without shared inputs."""
+        self.replay.packing = packing_of(self.replay, share=False)
+        return MISSING if self.replay.packing is None else self.replay.packing.run(known, drawn, floats)
 
     def numbers(self, floats: tuple[float, ...]) -> Any:
         """The floats on the device; they stay there, as most do not change."""
@@ -184,18 +217,21 @@ class Packing:
         """The lines that run the program: its results are values ``r0``, ``r1``, ..."""
         names, layout = self._names, self.layout
         packed = [f"v{i}" for i in layout.inputs]
-        lines = ["last = P.last", f"if {' or '.join(f'{v} is not last[{n}]' for n, v in enumerate(packed))}:", f"    pack([{', '.join(packed)}])"]
+        lines = ["last = P.last", f"if {' or '.join(f'{v} is not last[{n}]' for n, v in enumerate(packed))}:", f"    if not pack([{', '.join(packed)}]):", "        return unshared(known, drawn, floats)"]
         lines += ["given, numbers = P.floats", "if floats != given:", "    numbers = send_numbers(floats)", "count('compiled step', position)"]
         lines += ["with enable_x64(True):", f"    made, flags = part.function(numbers, ints, {', '.join([*self._others, '*P.buffers'])})"]
         number = len(layout.sizes)
         lines += ["if flags is not None or not program.runs:", "    after(flags)", "program.runs += 1", f"P.buffers = buffers = made[:{number}]"]
         lines += ["parked, cls = Packed(buffers, places), thread.state.value_class"]
         slots = {k: slot for slot, k in enumerate(layout.results)}
+        written = {k for _, k, *_ in self.replay.storage_writes}
         for k, aval in enumerate(self._outputs):
             names[f"A{k}"] = aval
             where = f"None, parked, {slots[k]}" if k in slots else f"made[{number}], None, -1"
             number += k not in slots
-            lines += [f"r{k} = new(cls)", f"r{k}.aval = A{k}", f"r{k}.array, r{k}.trace, r{k}.slot = {where}", f"r{k}.origin = None"]
+            lines += [f"r{k} = new(cls)", f"r{k}.aval = A{k}", f"r{k}.array, r{k}.trace, r{k}.slot = {where}"]
+            if k not in written:
+                lines.append(f"r{k}.origin = None")
         return [*lines, f"P.last = [{', '.join(f'r{k}' for k in layout.inputs.values())}]"]
 
     def _writing(self) -> list[str]:
@@ -243,8 +279,12 @@ def _is_ours(value: Value) -> bool:
     return isinstance(value.array, jax.Array) and sys.getrefcount(value.array) == _HELD_ONCE
 
 
-def packing_of(replay: Replay) -> Packing | None:
-    """How to launch a replay with packed state; None where that gains nothing."""
+def packing_of(replay: Replay, share: bool = True) -> Packing | None:
+    """How to launch a replay with packed state; None where that gains nothing.
+
+    Args:
+        share: look for inputs of one element that are always equal, so that what is computed of each is computed once.
+    """
     position, outputs = replay.position, replay.position.inference.outputs  # type: ignore[union-attr]
     given = avals_of(replay.instruction.position)
     inputs = [given[slot] for slot in replay.instruction.inputs]
@@ -263,8 +303,9 @@ def packing_of(replay: Replay) -> Packing | None:
     chosen = set(written.values()) | {k for k in replay.gradient_results() if is_small(outputs[k])}
     if len(chosen) < _FEWEST or not taken:
         return None
-    layout = _Layout(taken, {k: outputs[k] for k in sorted(chosen)})
+    packed = {k: outputs[k] for k in sorted(chosen)}
     donated = tuple([position.slots[i] for i in replay.replaced if i not in taken])
+    layout = _Layout(taken, packed, _shared(replay, taken, packed, donated) if share else ())
     key = (position, layout.key, donated)
     found = replay.instruction.packed.get(key)
     if found is None:
@@ -272,3 +313,18 @@ def packing_of(replay: Replay) -> Packing | None:
         part = _PackedPart(layout, position, donated)
         found = replay.instruction.packed[key] = part, Program(program.live, donated, [part], program.data_checks)
     return Packing(replay, *found)
+
+
+def _shared(replay: Replay, taken: dict[int, int], packed: dict[int, Aval], donated: tuple[int, ...]) -> tuple[int, ...]:
+    """The inputs of one element that are equal now and that the program leaves equal."""
+    found: dict[Any, list[int]] = {}
+    for i, k in taken.items():
+        if packed[k].numel == 1:
+            value = np.asarray(recorder.materialise(replay.input_plans[i][1].value, "compiled step"))
+            found.setdefault((packed[k].dtype, value.tobytes()), []).append(i)
+    largest = max(found.values(), key=len, default=[])
+    if len(largest) < _FEWEST or len(replay.instruction.steps) > _MOST_STEPS:
+        return ()
+    trial = _PackedPart(_Layout(taken, packed, tuple(largest)), replay.position, donated, jax_device(CPU))
+    numbers = trial.numbers_of(largest)
+    return tuple(largest) if len(set(numbers)) == 1 else ()

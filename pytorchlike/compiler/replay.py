@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.layouts import strided
@@ -13,7 +13,8 @@ from ..graph import counters, recorder, tiers
 from ..graph.value import Value, constant
 from ..tensors.storage import Storage
 from ..tensors.tape import AccumulateGrad, Edge, Node, PackedValue, accumulator, new_node, next_number
-from ..tensors.tensor import Tensor, make_storage, new_tensor
+from ..tensors.tensor import Tensor, make_storage, make_tensor, new_tensor
+from .backends import compile_with, graph_of
 from .capture import Capture
 from .captured import Captured, captured
 from .guards import Guards
@@ -83,7 +84,8 @@ class Replay:
         self.instruction: Captured = captured(name, self._trace.position, slots)
         order = {slot: k for k, slot in enumerate(slots)}
         self.order = [order[slot] for slot in self._slots]  # number of a result as the plans count -> as the instruction does
-        self.input_plans = [self._input_plan(slot) for slot in self.instruction.inputs]
+        self.input_plans = [self._outside(self._trace.values[slot]) for slot in self.instruction.inputs]
+        _refuse_held([value for kind, value in self.input_plans if kind == "constant"])
         self.floats, self.ints = tuple(self._trace.floats), tuple(self._trace.ints)
         self.number_plans = self._numbers(self.floats)
         self.actions = capture.actions
@@ -132,13 +134,6 @@ class Replay:
         if origin is not None and any(known.storage is not None and origin[0] is known.storage.changes for known in self._known):
             raise Unreplayable("a tensor is used at an earlier version")
         return "constant", value
-
-    def _input_plan(self, slot: int) -> tuple:
-        value = self._trace.values[slot]
-        plan = self._outside(value)
-        if plan[0] == "constant":
-            _refuse_held(value)
-        return plan
 
     # ------------------------------------------------------------------------------------------------------- what it wrote
     def _memory_plan(self, known: Known) -> list[tuple]:
@@ -301,11 +296,19 @@ class Replay:
         return [(at, places[k]) for at, k in found if k is not None]
 
     # ------------------------------------------------------------------------------------------------- the first run's end
-    def take_over(self) -> None:
-        """Let the values of the captured call come from the instruction, so that the call itself already runs the program of its replays."""
+    def take_over(self, backend: Callable[..., Any] | None = None) -> None:
+        """Let the values of the captured call come from the instruction, so that the call itself already runs the program of its replays.
+
+        Args:
+            backend: runs in the instruction's place, if given.
+        """
         old, state = self._trace, thread.state
         _refuse_leaks(old, self._slots)
         values = [old.values[slot] for slot in self.instruction.inputs]
+        self.backend: Callable[..., Any] | None = None
+        self.varying = sorted({action[1] for action in self.actions if action[0] == "float"} | {at for at, _ in self.number_plans})
+        if backend is not None:
+            self._compile_with(backend, values, old)
         new = state.trace = recorder.Trace()
         self.site = next(iter(old.sites.values()), None)
         slots = tuple([new.slot_of(value) for value in values])
@@ -317,7 +320,8 @@ class Replay:
             new.sites[found.slot] = self.site
         for k, slot in enumerate(self.instruction.results):
             value = old.values[slot]
-            value.trace, value.slot = new, found.slot + k
+            if self.backend is None:
+                value.trace, value.slot = new, found.slot + k
             new.values.append(value)
         written = {number for number, reference, *_ in self.memory_plans if reference is not None}
         self.replaced = [
@@ -325,7 +329,7 @@ class Replay:
         ]
         self.position = found
         # Inputs that were one value need not be one at each replay: then the recorder looks for the program.
-        self.is_alone = self.may_pack = self.has_boundary and slots == tuple(range(len(slots)))
+        self.is_alone = self.may_pack = self.backend is None and self.has_boundary and slots == tuple(range(len(slots)))
         self.packing: Packing | None = None
         self._look_up_storages()
         old.values.clear()
@@ -335,6 +339,16 @@ class Replay:
             (backward, edges, None if saved is None else tuple([_own(s) for s in saved]), scalars) for backward, edges, saved, scalars in self._node_plans
         ]
         del self._trace, self._capture, self._known, self._nodes, self._on_tape
+
+    def _compile_with(self, backend: Callable[..., Any], values: list[Value], old: Any) -> None:
+        """Have a backend compile the call, and the values of this call come from what it made."""
+        names = [self._known[what].where if kind in ("memory", "content") else kind for kind, what in self.input_plans]
+        graph = graph_of(self.instruction, names, self.floats, self.ints, self.varying)
+        numbers = [self.floats[at] for at in self.varying]
+        thread.state.trace = recorder.Trace()
+        self.backend = compile_with(backend, graph, [*[make_tensor(value) for value in values], *numbers], {})
+        for slot, made in zip(self.instruction.results, self.backend(values, numbers), strict=True):
+            old.values[slot].array, old.values[slot].trace = recorder.materialise(made, "compile"), None
 
     def _look_up_storages(self) -> None:
         """The guards hold the storages of fixed tensors, so they need not be asked for at each replay."""
@@ -452,6 +466,8 @@ class Replay:
         A call that ends with a natural boundary runs at once where nothing else is pending: its program is known, and so is that all of
         its results live.
         """
+        if self.backend is not None:
+            return self.backend(arguments, [floats[at] for at in self.varying])
         state = thread.state
         if self.is_alone and not state.trace.values and all(value.trace is None for value in arguments):
             return recorder.run_alone(self.position, arguments, self.replaced, floats, self.ints, self.site)
@@ -553,11 +569,13 @@ def _own(reference: tuple) -> tuple:
     return ("constant", constant(reference[1].array, reference[1].aval)) if reference[0] == "constant" else reference
 
 
-def _refuse_held(value: Value) -> None:
-    """An input that is no known tensor's is a constant that the call made, unless some tensor that still exists holds it."""
-    for holder in gc.get_referrers(value):
-        if isinstance(holder, (Tensor, Storage)):
-            raise Unreplayable("a tensor is used that was reached in a way that is not watched")
+def _refuse_held(values: list[Value]) -> None:
+    """An input that is no known tensor's is a constant that the call made, unless some tensor that still exists holds it.
+
+    Asking for referrers looks at every object there is: once for all values.
+    """
+    if values and any(isinstance(holder, (Tensor, Storage)) for holder in gc.get_referrers(*values)):
+        raise Unreplayable("a tensor is used that was reached in a way that is not watched")
 
 
 def _refuse_leaks(trace: Any, needed: dict[int, int]) -> None:

@@ -6,6 +6,7 @@ import functools
 import math
 import operator as python_operator
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -155,6 +156,29 @@ class _Unknown:
 
 #: Operator -> which of its results are laid out column by column, LAPACK's order, as torch's are (not those of ``A`` on the right of ``X``).
 column_major: dict[str, tuple[int, ...]] = {}
+
+
+@functools.cache
+def _stride_rules() -> dict[str, str]:
+    """Operator -> how its results lie in memory if nothing is promoted: as those of elementwise operators do, with the dimensions in the order of the
+    ``first`` tensor, or channels last if the first tensor (any of the first two, all) is."""
+    table = Path(settings.__file__).parent / "data" / "result_strides.tsv"
+    return dict(line.split("\t") for line in table.read_text().splitlines()[1:])
+
+
+def _by_rule(rule: str, shape: tuple[int, ...], avals: tuple[Aval, ...]) -> tuple[int, ...] | None:
+    """The strides of a result by a rule of the table; None is contiguous."""
+    size = tuple(shape)
+    if rule == "elementwise":
+        operands = [(a.size, a.stride) for a in avals]
+        return memory_layout.elementwise_strides(size, operands) if broadcast_shapes(*[a.size for a in avals]) == size else None
+    if rule == "first":
+        return memory_layout.elementwise_strides(size, [(size, avals[0].stride)]) if len(size) == avals[0].ndim else None
+    formats = [memory_layout.suggest_memory_format(a.size, a.stride) for a in avals]
+    wanted = formats[:1] if rule == "format" else sorted(formats[:2]) if rule == "any format" else formats
+    if wanted[0] == "contiguous_format" or rule == "common format" and len(set(wanted)) > 1:
+        return None
+    return memory_layout.format_strides(wanted[0], size, ()) if len(size) == (4 if wanted[0] == "channels_last" else 5) else None
 
 
 def _by_columns(shape: tuple[int, ...]) -> tuple[int, ...] | None:
@@ -343,7 +367,12 @@ class OperatorInstruction(Differentiable):
         columns = column_major.get(self.operator.qualified_name)
         if columns is not None and (self.operator.name in ("solve_triangular", "ormqr") or self._static("left") is not False):
             return [_by_columns(shape) if k in columns else None for k, shape in enumerate(shapes)]
-        if self.operator.promote is Promote.NONE or not avals or all(a.is_contiguous for a in avals):
+        if not avals or all(a.is_contiguous for a in avals):
+            return [None] * len(shapes)
+        rule = _stride_rules().get(self.operator.qualified_name)
+        if rule is not None and self._static("mode") != "circular":  # torch pads circularly by writing into contiguous memory
+            return [_by_rule(rule, shape, avals) for shape in shapes]
+        if self.operator.promote is Promote.NONE:
             return [None] * len(shapes)
         operands = [(a.size, a.stride) for a, name in zip(avals, self.layout.argument_of) if name in self.promoted]
         common = broadcast_shapes(*[size for size, _ in operands])

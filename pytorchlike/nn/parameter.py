@@ -7,7 +7,7 @@ from typing import Any
 
 from ..aten.create import empty
 from ..autograd.grad_mode import no_grad
-from ..dispatch.overrides import _disabled_torch_function
+from ..dispatch.overrides import DisableTorchFunctionSubclass, _disabled_torch_function
 from ..tensors.rebuild import attributes_of, set_attributes
 from ..tensors.tensor import PLAIN_TYPES, Tensor, TensorType
 
@@ -99,6 +99,13 @@ class Buffer(Tensor, metaclass=_BufferMeta):
         return wrapped
 
 
+#: What can be done with a tensor that has no shape yet.
+_ALLOWED_BEFORE_SHAPES = frozenset({
+    "__hash__", "char", "copy_", "cpu", "cuda", "double", "float", "get_device", "half", "int", "is_complex", "is_floating_point", "long", "short",
+    "requires_grad_", "size", "to",
+})  # fmt: skip
+
+
 class UninitializedTensorMixin:
     """What the tensors of lazy modules share: no shape until ``materialize``."""
 
@@ -117,6 +124,18 @@ class UninitializedTensorMixin:
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in `load_state_dict` when trying to "
             "load an uninitialized parameter into an initialized one. Call `forward` to initialize the parameters before accessing their attributes."
+        )
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        # "method-wrapper" is the getter or setter of a property.
+        if getattr(func, "__name__", "") in _ALLOWED_BEFORE_SHAPES or func.__class__.__name__ == "method-wrapper":
+            with DisableTorchFunctionSubclass():
+                return func(*args, **(kwargs or {}))
+        raise ValueError(
+            f"Attempted to use an uninitialized parameter in {func}. This error happens when you are using a `LazyModule` or explicitly "
+            f"manipulating `torch.nn.parameter.{cls.__name__}` objects. When using LazyModules Call `forward` with a dummy batch to initialize the "
+            "parameters before calling torch functions"
         )
 
     def share_memory_(self) -> Any:

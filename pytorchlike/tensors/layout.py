@@ -13,6 +13,7 @@ __all__ = [
     "channels_last_3d_strides",
     "channels_last_strides",
     "contiguous_strides",
+    "dim_order",
     "elementwise_strides",
     "format_strides",
     "has_internal_overlap",
@@ -205,6 +206,11 @@ def _order(size: Ints, operands: Sequence[Ints]) -> list[int]:
                 order[before], order[at] = order[at], order[before]
                 at = before
     return order
+
+
+def dim_order(size: Ints, stride: Ints) -> Ints:
+    """The dimensions from the one that varies slowest to the fastest; row-major where the strides do not tell."""
+    return tuple(_order(size, [stride])[::-1])
 
 
 def elementwise_strides(size: Ints, operands: Sequence[tuple[Ints, Ints]]) -> Ints:

@@ -25,6 +25,7 @@ SAMPLES = [
     Sample(ATTENTION, T(1, 4, 2, 3), T(1, 2, 3, 3), T(1, 2, 3, 3), enable_gqa=True, gradgrad=False),
     Sample(ATTENTION, T(1, 2, 2, 3), T(2, 2, 3, 3), T(2, 2, 3, 3), gradgrad=False),
     Sample(ATTENTION, T(2, 2, 3), T(2, 4, 3), T(2, 4, 3), dtypes=("bfloat16",), gradgrad=False),
+    Sample(ATTENTION, T(4, 4, 3, 8), T(4, 4, 6, 8), T(4, 4, 6, 8), dtypes=("bfloat16",), grad=False),
     multi_head(T(3, 2, 4), T(5, 2, 4), T(5, 2, 4), need_weights=False),
     multi_head(
         T(3, 2, 4), T(5, 2, 4), T(5, 2, 4), key_padding_mask=T(values=[[False] * 5, [False, False, True, True, True]], dtype="bool")

@@ -10,6 +10,8 @@ _STEPS = T(values=[1.0, 1.0, 0.0, nan, 2.0, nan])
 SAMPLES = [
     Sample("cumsum", T(2, 3), 1, dtypes=_ALL),
     Sample("cumsum", T(2, 3), 0, dtype="float64"),
+    Sample("cumsum", T(40, 33), 0),
+    Sample("cumsum", T(33, 40), -1),
     Sample("cumsum", T(), 0, dtypes=("float64",)),
     Sample("cumsum", T(0, 3), 0),
     Sample("cumsum", T(2, 3), 3),

@@ -62,7 +62,7 @@ def draw(torch: Any, what: Any, seed: int) -> Any:
     if kind == "distinct":
         return torch.from_numpy((random.permutation(math.prod(shape)) / math.prod(shape)).astype(np.float32).reshape(shape)).clone().requires_grad_()
     array = random.rand(*shape) + 0.5 if kind == "above" else random.randn(*shape) * (0.1 if kind == "weight" else 1)
-    return torch.from_numpy(array.astype(np.float32)).clone().requires_grad_()
+    return torch.from_numpy(np.asarray(array, np.float32)).clone().requires_grad_()
 
 
 def one(call: Callable[..., Any], small: Any = (16, 16), large: Any = (1024, 1024), backward: bool = True) -> Case:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import pytorchlike as torch
 from pytorchlike import nn
+from pytorchlike.compiler.equal_results import numbered
 from pytorchlike.graph import recorder
 from pytorchlike.graph.packed import PackedArrays
+from pytorchlike.interop.jax import pure
 from pytorchlike.nn import functional as F
 
 STEPS = 12
@@ -125,6 +129,16 @@ def test_small_state_stays_packed_and_is_seen_by_others():
     assert not _is_packed(model[0].weight)
 
 
+def test_packed_and_pending_tensors_inside_of_jax():
+    model, _, step = _training(torch.compile)
+    for k in range(5):
+        step(*_batch(k))
+    bias, pending = model[2].bias, torch.ones(3) * 2
+    assert _is_packed(bias)
+    found = jax.jit(pure(lambda x: (x, bias, pending)))(jnp.ones(2))
+    assert found[1].tolist() == bias.tolist() and found[2].tolist() == [2, 2, 2]
+
+
 def test_batches_that_are_pending():
     found = []
     for wrap in (lambda f: f, torch.compile):
@@ -174,3 +188,32 @@ def test_two_models_of_one_kind_share_the_program():
         second(*_batch(k))
     assert "0 programs compiled" in torch.graph.explain()
     assert first._compiled.replays[0].packing.part is second._compiled.replays[0].packing.part
+
+
+def test_step_counts_are_counted_once_while_they_are_equal():
+    found = []
+    for wrap in (lambda f: f, torch.compile):
+        model, optimizer, step = _training(wrap)
+        for k in range(STEPS):
+            step(*_batch(k))
+            if k == 6 and wrap is torch.compile:
+                assert len(step._compiled.replays[0].packing.layout.shared) == len(list(model.parameters()))
+            if k == 7:
+                optimizer.state[model[0].bias]["step"].fill_(2.0)
+        found.append([[p.detach() for p in model.parameters()], [optimizer.state[p]["step"] for p in model.parameters()]])
+    torch.testing.assert_close(found[1], found[0], rtol=1e-4, atol=1e-5)
+    assert step._compiled.replays[0].packing.layout.shared == ()
+
+
+def test_results_that_are_the_same_computation():
+    @jax.jit
+    def inner(s, p):
+        return s + 1, p * s
+
+    def function(s, t, p, q):
+        (a, x), (b, y) = inner(s, p), inner(s, q)
+        return a, b, inner(t, p)[0], s + 2, jnp.sin(a), jnp.sin(b), jnp.cos(b), x, y
+
+    a, b, other, two, sine, same_sine, cosine, x, y = numbered(jax.make_jaxpr(function)(1.0, 2.0, jnp.ones(3), jnp.ones(4)))
+    assert a == b and sine == same_sine
+    assert len({a, other, two, sine, cosine, x, y}) == 7

@@ -121,23 +121,40 @@ def test_copies_have_the_same_state(name):
             np.testing.assert_array_equal(a.numpy(), b.numpy())
 
 
-@pytest.mark.parametrize("name, kwargs", [
-    ("LazyLinear", {"out_features": 3}), ("LazyConv2d", {"out_channels": 3, "kernel_size": 2}), ("LazyBatchNorm1d", {}),
-])  # fmt: skip
-def test_lazy_layer_takes_its_shape_from_the_first_input(name, kwargs):
-    array = np.ones((2, 4, 5, 5) if "Conv" in name else (2, 4), np.float32)
-    made = []
+LAZY = sorted(name for name in dir(torch.nn) if name.startswith("Lazy"))
+
+
+@pytest.mark.parametrize("name", LAZY)
+def test_lazy_layer_takes_its_shape_from_the_first_input(name):
+    kwargs = {"out_features": 3} if name == "LazyLinear" else {"out_channels": 3, "kernel_size": 2} if "Conv" in name else {}
+    places = int(name[-2]) if name[-1] == "d" else 0
+    array = np.random.default_rng(0).standard_normal((2, 4, *[5] * places)).astype(np.float32)
+    made, seen, results = [], [], []
     for library in (pytorchlike, torch):
         library.manual_seed(0)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+            warnings.simplefilter("error")
             layer = getattr(library.nn, name)(**kwargs)
-        assert layer.has_uninitialized_params()
-        layer(library.tensor(array))
+            assert layer.has_uninitialized_params() or name.startswith("LazyInstance")
+            before = [(key, type(value).__name__) for key, value in layer.state_dict().items()]
+        result = layer(library.tensor(array))
         made.append(layer)
-    assert repr(made[0]) == repr(made[1])
-    assert type(made[0]).__name__ == name.removeprefix("Lazy")
+        seen.append((before, repr(layer), type(layer).__name__))
+        results.append(result)
+    assert seen[0] == seen[1] and seen[0][2] == name.removeprefix("Lazy")
+    _same(*results)
     _same_state(*made)
+
+
+@pytest.mark.parametrize("library", [pytorchlike, torch])
+def test_parameters_without_a_shape_compute_nothing(library):
+    weight = library.nn.LazyLinear(2).weight
+    for call in (weight.detach, lambda: weight + 1, lambda: library.add(weight, 1), weight.numel):
+        with pytest.raises(ValueError, match="Attempted to use an uninitialized parameter in"):
+            call()
+    with pytest.raises(RuntimeError, match="Can't access the shape of an uninitialized parameter"):
+        print(weight.shape)
+    assert (weight.dtype, weight.requires_grad, weight.to(library.float64).dtype) == (library.float32, True, library.float64)
 
 
 def test_packed_sequences_run_through_recurrent_layers():

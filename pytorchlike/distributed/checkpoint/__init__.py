@@ -4,9 +4,10 @@ The folders are orbax's (https://orbax.readthedocs.io), not torch's: torch's ``.
 must hold all of the values.
 """
 
+from . import state_dict
 from .api import CheckpointException
 from .filesystem import FileSystemReader, FileSystemWriter
 from .state_dict_loader import load
 from .state_dict_saver import async_save, save
 
-__all__ = ["CheckpointException", "FileSystemReader", "FileSystemWriter", "async_save", "load", "save"]
+__all__ = ["CheckpointException", "FileSystemReader", "FileSystemWriter", "async_save", "load", "save", "state_dict"]

@@ -369,6 +369,11 @@ class Module(Calls, StateDict):
 
         def convert(tensor: Tensor) -> Tensor:
             target = kind if tensor.is_floating_point() or tensor.is_complex() else None
+            if tensor.is_meta and where is not None and where.type != "meta":
+                raise NotImplementedError(
+                    "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving "
+                    "module from meta to a different device."
+                )
             if memory_format is not None and tensor.dim() in (4, 5):
                 return tensor.to(where, target, non_blocking, memory_format=memory_format)
             return tensor.to(where, target, non_blocking)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ...amp.settings import is_autocast_enabled
 from ...aten.create import full
+from ...autograd.grad_mode import is_grad_enabled
+from ...core.dtype import bool_
 from ...tensors.tensor import Tensor
 from .. import functional as F
 from .. import init
@@ -95,11 +99,42 @@ class Transformer(Module):
                 init.xavier_uniform_(parameter)
 
 
+def _why_not_nested(layer: Any) -> str:
+    """Why torch has no fast way for a layer, in its words; "" if it has."""
+    if not isinstance(layer, TransformerEncoderLayer):
+        return "encoder_layer was not TransformerEncoderLayer"
+    attention: Any = layer.self_attn
+    reasons = {
+        "encoder_layer.norm_first was True": layer.norm_first,
+        "encoder_layer.self_attn.batch_first was not True(use batch_first for better inference performance)": not attention.batch_first,
+        "encoder_layer.self_attn._qkv_same_embed_dim was not True": not attention._qkv_same_embed_dim,
+        "encoder_layer.self_attn was passed bias=False": attention.in_proj_bias is None,
+        "encoder_layer.activation_relu_or_gelu was not True": not layer.activation_relu_or_gelu,
+        "encoder_layer.norm1.eps was not equal to encoder_layer.norm2.eps": layer.norm1.eps != layer.norm2.eps,
+        "encoder_layer.self_attn.num_heads is odd": attention.num_heads % 2 == 1,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+def _without_padding(output: Tensor, padding: Tensor, right_only: bool) -> Tensor:
+    """Zeros at padded positions.
+
+    Args:
+        right_only: only if all sequences have their padding at the end; decided on the device, where torch looks at the mask.
+    """
+    padded = padding if padding.dtype is bool_ else padding != 0
+    if right_only:
+        padded = padded & (padded[:, 1:] | ~padded[:, :-1]).all()
+    return output.masked_fill(padded.unsqueeze(-1), 0.0)
+
+
 class TransformerEncoder(Module):
     """A stack of encoder layers, all starting from copies of the given one.
 
     Args:
-        enable_nested_tensor, mask_check: accepted, and without effect: padded positions are always computed.
+        enable_nested_tensor: in evaluation without gradients, the last layer's output is 0 at padded positions, as torch leaves them out; only for
+            layers that torch has a fast way for (`use_nested_tensor`).
+        mask_check: only if padding is on the right.
     """
 
     __constants__ = ["norm"]
@@ -113,8 +148,11 @@ class TransformerEncoder(Module):
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
-        self.use_nested_tensor = False
+        self.use_nested_tensor = enable_nested_tensor
         self.mask_check = mask_check
+        if enable_nested_tensor and (reason := _why_not_nested(encoder_layer)):
+            warnings.warn(f"enable_nested_tensor is True, but self.use_nested_tensor is False because {reason}", stacklevel=2)
+            self.use_nested_tensor = False
 
     def forward(
         self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool | None = None
@@ -122,7 +160,16 @@ class TransformerEncoder(Module):
         output = src
         for layer in self.layers:
             output = layer(output, src_mask=mask, is_causal=bool(is_causal), src_key_padding_mask=src_key_padding_mask)
+        if src_key_padding_mask is not None and mask is None and self._leaves_padding_out(src):
+            output = _without_padding(output, src_key_padding_mask, self.mask_check)
         return output if self.norm is None else self.norm(output)
+
+    def _leaves_padding_out(self, src: Tensor) -> bool:
+        """Whether torch would take its fast way, on which padded positions do not exist."""
+        first: Any = self.layers[0]
+        if not getattr(self, "use_nested_tensor", False) or first.training or src.dim() != 3 or is_autocast_enabled(src.device.type):
+            return False
+        return not (is_grad_enabled() and (src.requires_grad or any(p.requires_grad for p in first.parameters())))
 
 
 class TransformerDecoder(Module):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from ..core.device import CPU, jax_device
+from ..core.device import CPU
 from ..core.state import thread
 from ..graph import counters, recorder, tiers
 from ..graph.lower import Part, Program, _scalars, avals_of, run_steps
@@ -325,6 +325,6 @@ def _shared(replay: Replay, taken: dict[int, int], packed: dict[int, Aval], dona
     largest = max(found.values(), key=len, default=[])
     if len(largest) < _FEWEST or len(replay.instruction.steps) > _MOST_STEPS:
         return ()
-    trial = _PackedPart(_Layout(taken, packed, tuple(largest)), replay.position, donated, jax_device(CPU))
+    trial = _PackedPart(_Layout(taken, packed, tuple(largest)), replay.position, donated)
     numbers = trial.numbers_of(largest)
     return tuple(largest) if len(set(numbers)) == 1 else ()

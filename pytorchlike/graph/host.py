@@ -59,7 +59,7 @@ class HostProgram:
         verdicts: list[Any] = []
         with np.errstate(all="ignore"), enable_x64(True):
             for run, slots, some_floats, some_ints, results, dead in self.calls:
-                arguments = [environment[slot] for slot in slots]
+                arguments: list[Any] = [environment[slot] for slot in slots]
                 if some_floats is not None:
                     arguments += [np.float64(number) for number in floats[some_floats]]
                 if some_ints is not None:

@@ -106,11 +106,11 @@ class Part:
         self.avals = avals
         self.target = jax_device(target)
         self.runs = 0
-        self.relatives = tiers.relatives([step.instruction.name for step in steps if step.instruction is not None])
         self.host: HostProgram | None = None
         self.job: background.Job | None = None
         self.compile_seconds = 0.0
         self.tier = tiers.first_tier(self.target.platform, target == CPU and all(s.inference is not None and s.inference.traced is not None for s in steps))
+        self.relatives = tiers.relatives([s.instruction.name for s in steps if s.instruction is not None]) if self.tier is tiers.INTERPRETED else 1
         self.function: Callable[..., tuple[list[Any], Any]] | None = None
 
     def _compile(self, tier: str) -> Callable[..., tuple[list[Any], Any]]:

@@ -10,7 +10,7 @@ import numpy as np
 from jax.extend.core import Literal
 
 from .sizes import Sizes
-from .table import PRIMITIVES, NotInterpretable, Run
+from .table import PRIMITIVES, NotInterpretable, Run, dtype_of
 
 __all__ = ["Equation", "Prepared", "prepare"]
 
@@ -96,7 +96,7 @@ class _Builder:
 
         def place_of(atom: Any) -> int:
             if isinstance(atom, Literal):
-                return self.place(np.asarray(atom.val, atom.aval.dtype))
+                return self.place(np.asarray(atom.val, dtype_of(atom)))
             return at[atom]
 
         equation: Any
@@ -107,7 +107,7 @@ class _Builder:
                 inner = equation.params[_CALLS[name]]
                 constants = getattr(inner, "consts", ())
                 results = self.program(getattr(inner, "jaxpr", inner), constants, inputs)
-            elif name in _IDENTITIES or (name == "convert_element_type" and equation.invars[0].aval.dtype == equation.params["new_dtype"]):
+            elif name in _IDENTITIES or (name == "convert_element_type" and dtype_of(equation.invars[0]) == equation.params["new_dtype"]):
                 results = inputs
             else:
                 results = self.equation(equation, name, inputs)

@@ -12,8 +12,8 @@ from ..core.process_groups import ProcessGroup, default_group, groups, members
 __all__ = [
     "Backend", "GroupMember", "ProcessGroup", "ReduceOp", "destroy_process_group", "get_backend", "get_global_rank", "get_group_rank",
     "get_node_local_rank", "get_process_group_ranks", "get_rank", "get_world_size", "group", "init_process_group", "is_backend_available",
-    "is_gloo_available", "is_initialized", "is_mpi_available", "is_nccl_available", "is_torchelastic_launched", "is_ucc_available", "is_xccl_available",
-    "new_group",
+    "is_gloo_available", "is_initialized", "is_mpi_available", "is_nccl_available", "is_torchelastic_launched", "is_ucc_available",
+    "is_xccl_available", "new_group",
 ]  # fmt: skip
 
 

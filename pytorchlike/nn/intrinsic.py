@@ -10,8 +10,8 @@ from .modules.module import Module
 from .utils.parametrize import type_before_parametrizations
 
 __all__ = [
-    "BNReLU2d", "BNReLU3d", "ConvBn1d", "ConvBn2d", "ConvBn3d", "ConvBnReLU1d", "ConvBnReLU2d", "ConvBnReLU3d", "ConvReLU1d", "ConvReLU2d", "ConvReLU3d",
-    "LinearBn1d", "LinearReLU",
+    "BNReLU2d", "BNReLU3d", "ConvBn1d", "ConvBn2d", "ConvBn3d", "ConvBnReLU1d", "ConvBnReLU2d", "ConvBnReLU3d", "ConvReLU1d", "ConvReLU2d",
+    "ConvReLU3d", "LinearBn1d", "LinearReLU",
 ]  # fmt: skip
 
 

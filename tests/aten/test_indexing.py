@@ -188,3 +188,11 @@ def test_writes(executor: str, statement: str) -> None:
         return [names[n] for n in "mibu"]
 
     same(run)
+
+
+def test_first_bad_of_many_pending_indices_is_named(executor):
+    index = ours.zeros(100, 100, dtype=ours.int64)
+    index[40, 3], index[50, 1] = 200, -7
+    x = ours.randn(100, 100)
+    with pytest.raises(RuntimeError, match="index 200 is out of bounds for dimension 1 with size 100"):
+        x.gather(1, index + 0).sum().item()

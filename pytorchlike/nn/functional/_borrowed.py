@@ -9,7 +9,8 @@ from ...tensors.tensor import Tensor
 from .. import grad
 
 __all__ = [
-    "GRID_SAMPLE_INTERPOLATION_MODES", "GRID_SAMPLE_PADDING_MODES", "Optional", "Tensor", "assert_int_or_pair", "grad", "handle_torch_function", "has_torch_function", "has_torch_function_unary",
+    "GRID_SAMPLE_INTERPOLATION_MODES", "GRID_SAMPLE_PADDING_MODES", "Optional", "Tensor", "assert_int_or_pair", "grad", "handle_torch_function",
+    "has_torch_function", "has_torch_function_unary",
     "has_torch_function_variadic",
 ]  # fmt: skip
 

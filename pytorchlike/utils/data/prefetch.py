@@ -13,8 +13,8 @@ __all__ = ["prefetch_to_device"]
 class prefetch_to_device:  # noqa: N801 - called like a function
     """The batches of a loader on a device, each copied while the step before it runs.
 
-    torch has nothing of the kind: there, scripts pin memory and copy with ``non_blocking=True``.  Copies and steps are asynchronous, so it suffices to
-    ask for the next batch before handing out this one; what loads it is the loader's matter (worker processes load in the background).
+    torch has nothing of the kind: there, scripts pin memory and copy with ``non_blocking=True``.  Copies and steps are asynchronous, so it
+    suffices to ask for the next batch before handing out this one; worker processes of the loader load in the background.
 
     Args:
         loader: gives batches: tensors, or dictionaries, lists and tuples of them; what has a method ``to`` is copied, all else stays.

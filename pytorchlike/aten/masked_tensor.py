@@ -121,6 +121,8 @@ class MaskedTensor(ComposedTensor):
             return _cast(func, args, kwargs)
         if name in _OF_DATA:
             return func(*[_data(a) for a in args], **kwargs)
+        if declared is None:  # a method or property of Tensor in Python
+            return func(*args) if isinstance(getattr(func, "__self__", None), property) else getattr(func, "__wrapped__", func)(*args, **kwargs)
         if isinstance(declared, Composite) and plain == name:
             arguments = bound_arguments(declared, args, kwargs)
             if arguments is not None:

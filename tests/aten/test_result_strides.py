@@ -32,6 +32,8 @@ CHANNELS_LAST: dict[str, Callable[[Any, Any], Any]] = {
         "batch_norm": lambda F: lambda x: F.batch_norm(x, None, None, training=True),
         "group_norm": lambda F: lambda x: F.group_norm(x, 2),
     }.items()},
+    "index_put": lambda T, x: x.index_put((T.tensor([0]),), T.tensor(1.0)),
+    "index_fill": lambda T, x: x.index_fill(0, T.tensor([0]), 1.0),
     "conv": lambda T, x: T.nn.functional.conv2d(x, T.ones(3, 4, 2, 2)),
     "conv, by the weight": lambda T, x: T.nn.functional.conv2d(x.contiguous(), T.ones(3, 4, 2, 2).contiguous(memory_format=T.channels_last)),
     "conv_transpose": lambda T, x: T.nn.functional.conv_transpose2d(x, T.ones(4, 3, 2, 2)),

@@ -7,8 +7,8 @@ rounds of the time of one call, a ratio the median of the rounds' ratios with it
 
 At the large size, a repetition is one call and a flush that waits for it: nothing around the operator can hide its cost.  At the small size it is
 `MANY` calls on as many inputs before one flush, as programs call small operators.  With backward, it starts from a fixed gradient of the result and
-ends with the gradients of all floating-point arguments.  Programs run `WARM` times before the clock starts, so they are compiled fully
-(`graph/tiers.py`).
+ends with the gradients of all floating-point arguments.  Programs are compiled fully at once (`graph/tiers.py`) and run `WARM` times before the
+clock starts.
 """
 
 from __future__ import annotations
@@ -339,6 +339,7 @@ def main() -> None:
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     import torch
 
+    os.environ["PYTORCHLIKE_TIERS"] = "full"
     import pytorchlike as ours
 
     torch.set_num_threads(1)

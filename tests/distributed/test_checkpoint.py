@@ -86,3 +86,18 @@ def test_errors(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="Checkpoint already exists"):
         checkpoint.save({"n": 1}, storage_writer=checkpoint.FileSystemWriter(tmp_path / "c", overwrite=False))
     assert not torch.distributed.is_available() and not torch.distributed.is_initialized()
+
+
+def test_planners_and_older_names(tmp_path: Path) -> None:
+    state = {"a": torch.ones(2), "b": {"c": torch.zeros(3)}}
+    with pytest.warns(FutureWarning, match="Please use `save` instead"):
+        checkpoint.save_state_dict(state, checkpoint.FileSystemWriter(tmp_path, single_file_per_rank=False), planner=checkpoint.DefaultSavePlanner())
+    wanted = {"a": torch.zeros(2), "d": torch.full((2,), 7.0)}
+    with pytest.raises(checkpoint.CheckpointException, match="Missing key"):
+        checkpoint.load(wanted, checkpoint_id=tmp_path, planner=checkpoint.DefaultLoadPlanner())
+    assert wanted["a"].tolist() == [0.0, 0.0]
+    with pytest.warns(FutureWarning, match="Please use `load` instead"):
+        checkpoint.load_state_dict(wanted, checkpoint.FileSystemReader(tmp_path), planner=checkpoint.DefaultLoadPlanner(allow_partial_load=True))
+    assert (wanted["a"].tolist(), wanted["d"].tolist()) == ([1.0, 1.0], [7.0, 7.0])
+    with pytest.raises(NotImplementedError, match="flatten_state_dict=False"):
+        checkpoint.DefaultLoadPlanner(flatten_state_dict=False)

@@ -13,6 +13,7 @@ import torch.masked as real_masked
 
 import pytorchlike as ours
 import pytorchlike.masked as our_masked
+from pytorchlike.dispatch.overrides import watch_methods
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # torch announces a prototype at each call, and so for sparse CSR
 
@@ -159,6 +160,15 @@ def test_writing_through_views_and_indices() -> None:
     assert repr(x.where(case.data > 0, x * 2)) == repr(case.make(ours.tensor([[-6.0, 0, 1], [0, 0, 4.5]]), case.mask))
     with pytest.raises(ValueError, match="masks must match"):
         x[0] = x[1]
+
+
+def test_methods_that_modes_watch() -> None:
+    """Once a mode was entered, Tensor's methods in Python hand over as well."""
+    watch_methods()
+    case = _Case(ours, our_masked)
+    x = case.leaf()
+    (x * 2).sum().backward()
+    assert repr(x.grad) == repr(case.make(ours.full((2, 3), 2.0), case.mask))
 
 
 def test_copies() -> None:

@@ -27,7 +27,7 @@ def test_factory_kwargs(kwargs):
 
 
 def test_names_that_are_left_out():
-    for name, text in (("quantized", "pytorchlike has no quantized modules"), ("nothing", "torch.nn.nothing is not in pytorchlike yet")):
+    for name, text in (("qat", "pytorchlike has no quantization-aware modules"), ("nothing", "torch.nn.nothing is not in pytorchlike yet")):
         with pytest.raises(AttributeError, match=text):
             getattr(ours.nn, name)
     assert ours.nn.common_types._size_2_t == int | tuple[int, int]

@@ -7,7 +7,11 @@ must hold all of the values.
 from . import state_dict
 from .api import CheckpointException
 from .filesystem import FileSystemReader, FileSystemWriter
-from .state_dict_loader import load
-from .state_dict_saver import async_save, save
+from .planner import DefaultLoadPlanner, DefaultSavePlanner
+from .state_dict_loader import load, load_state_dict
+from .state_dict_saver import async_save, save, save_state_dict
 
-__all__ = ["CheckpointException", "FileSystemReader", "FileSystemWriter", "async_save", "load", "save", "state_dict"]
+__all__ = [
+    "CheckpointException", "DefaultLoadPlanner", "DefaultSavePlanner", "FileSystemReader", "FileSystemWriter", "async_save", "load", "load_state_dict",
+    "save", "save_state_dict", "state_dict",
+]  # fmt: skip

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ...core.process_groups import ProcessGroup
+
 __all__ = ["FileSystemReader", "FileSystemWriter", "folder_of"]
 
 _TENSORS, _OBJECTS = "tensors", "objects"
@@ -27,11 +29,15 @@ class FileSystemWriter:
     Args:
         path: the folder; replaced as a whole when the checkpoint is complete.
         overwrite: whether it may exist.
+        single_file_per_rank, ...: about torch's own files; without effect.
     """
 
     __module__ = "torch.distributed.checkpoint.filesystem"
 
-    def __init__(self, path: str | os.PathLike, *, overwrite: bool = True) -> None:
+    def __init__(
+        self, path: str | os.PathLike, single_file_per_rank: bool = True, sync_files: bool = True, thread_count: int = 1,
+        per_thread_copy_ahead: int = 10_000_000, cache_staged_state_dict: bool = False, overwrite: bool = True,
+    ) -> None:  # fmt: skip
         self.path = os.path.abspath(os.fspath(path))
         self.overwrite = overwrite
 
@@ -80,7 +86,7 @@ def folder_of(kind: type, checkpoint_id: Any, given: Any, **unsupported: Any) ->
         NotImplementedError: something is asked for that is not supported.
     """
     for name, value in unsupported.items():
-        if value is not None:
+        if value is not None and not isinstance(value, ProcessGroup):  # a group has one process
             raise NotImplementedError(f"torch.distributed.checkpoint: {name} is not supported")
     if given is None:
         if checkpoint_id is None:

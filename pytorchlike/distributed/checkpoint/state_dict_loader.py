@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import warnings
 from typing import Any
 
 from ... import serialization
@@ -13,8 +14,9 @@ from ...tensors.tensor import Tensor
 from .api import CheckpointException
 from .filesystem import FileSystemReader, folder_of
 from .flat import flatten, put, resolved
+from .planner import is_partial
 
-__all__ = ["load"]
+__all__ = ["load", "load_state_dict"]
 
 
 def load(
@@ -34,15 +36,17 @@ def load(
     Args:
         checkpoint_id: the folder.
         storage_reader: in its place, a `FileSystemReader`.
-        planner, process_group: not supported.
+        planner: a `DefaultLoadPlanner`.
+        process_group: one of this process.
 
     Raises:
         CheckpointException: the folder is no checkpoint, lacks a name, or a shape differs.
     """
-    reader = folder_of(FileSystemReader, checkpoint_id, storage_reader, planner=planner, process_group=process_group)
+    partial = is_partial(planner)
+    reader = folder_of(FileSystemReader, checkpoint_id, storage_reader, process_group=process_group)
     states = resolved(state_dict)
     try:
-        _load(states, reader)
+        _load(states, reader, partial)
     except (OSError, RuntimeError, ValueError) as error:
         raise CheckpointException("load", {0: error}) from error
     for key, value in state_dict.items():
@@ -53,14 +57,15 @@ def load(
                 state_dict[key] = states[key]
 
 
-def _load(states: dict[str, Any], reader: FileSystemReader) -> None:
+def _load(states: dict[str, Any], reader: FileSystemReader, partial: bool) -> None:
     leaves, paths = flatten(states)
     shapes = reader.shapes()
     arrays, packed = reader.read([name for name in leaves if name in shapes])
     others = serialization.load(io.BytesIO(packed))
-    for name in leaves:
-        if name not in arrays and name not in others:
-            raise RuntimeError(f"Missing key in checkpoint state_dict: {name}.")
+    missing = [name for name in leaves if name not in arrays and name not in others]
+    if missing and not partial:
+        raise RuntimeError(f"Missing key in checkpoint state_dict: {missing[0]}.")
+    leaves = {name: leaf for name, leaf in leaves.items() if name not in missing}
     stored = {name: from_numpy(arrays[name]) if name in arrays else others[name] for name in leaves}
     for name, leaf in leaves.items():
         if name in arrays and not isinstance(leaf, Tensor):
@@ -73,3 +78,12 @@ def _load(states: dict[str, Any], reader: FileSystemReader) -> None:
                 leaf.detach().copy_(stored[name])  # type: ignore[attr-defined]
         else:
             put(states, paths[name], stored[name])
+
+
+def load_state_dict(
+    state_dict: dict[str, Any], storage_reader: FileSystemReader, process_group: Any = None, coordinator_rank: int = 0, no_dist: bool = False,
+    planner: Any = None,
+) -> None:  # fmt: skip
+    """The older name of `load`."""
+    warnings.warn("`load_state_dict` is deprecated and will be removed in future versions. Please use `load` instead.", FutureWarning, stacklevel=2)
+    load(state_dict, storage_reader=storage_reader, process_group=process_group, planner=planner)

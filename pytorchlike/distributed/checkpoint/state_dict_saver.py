@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import warnings
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -14,8 +15,9 @@ from ...tensors.convert import host_array
 from ...tensors.tensor import Tensor
 from .filesystem import FileSystemWriter, folder_of
 from .flat import flatten, resolved
+from .planner import is_partial
 
-__all__ = ["async_save", "save"]
+__all__ = ["async_save", "save", "save_state_dict"]
 
 
 def _parts(state_dict: dict[str, Any]) -> tuple[dict[str, np.ndarray], bytes]:
@@ -48,9 +50,11 @@ def save(
         state_dict: tensors, plain values, nested dictionaries of them, and modules, optimizers and the like, whose state is saved.
         checkpoint_id: the folder.
         storage_writer: in its place, a `FileSystemWriter`.
-        planner, process_group: not supported.
+        planner: a `DefaultSavePlanner`.
+        process_group: one of this process.
     """
-    writer = folder_of(FileSystemWriter, checkpoint_id, storage_writer, planner=planner, process_group=process_group)
+    is_partial(planner)
+    writer = folder_of(FileSystemWriter, checkpoint_id, storage_writer, process_group=process_group)
     writer.write(*_parts(state_dict))
 
 
@@ -71,8 +75,9 @@ def async_save(
     Args:
         async_checkpointer_type, async_stager: not supported.
     """
+    is_partial(planner)
     writer = folder_of(
-        FileSystemWriter, checkpoint_id, storage_writer, planner=planner, process_group=process_group, async_stager=async_stager,
+        FileSystemWriter, checkpoint_id, storage_writer, process_group=process_group, async_stager=async_stager,
         async_checkpointer_type=async_checkpointer_type,
     )  # fmt: skip
     arrays, others = _parts(state_dict)
@@ -81,3 +86,12 @@ def async_save(
         return executor.submit(writer.write, arrays, others)
     finally:
         executor.shutdown(wait=False)
+
+
+def save_state_dict(
+    state_dict: dict[str, Any], storage_writer: FileSystemWriter, process_group: Any = None, coordinator_rank: int = 0, no_dist: bool = False,
+    planner: Any = None,
+) -> None:  # fmt: skip
+    """The older name of `save`."""
+    warnings.warn("`save_state_dict` is deprecated and will be removed in future versions.Please use `save` instead.", FutureWarning, stacklevel=2)
+    save(state_dict, storage_writer=storage_writer, process_group=process_group, planner=planner)

@@ -8,7 +8,7 @@ figure is the median over processes of CPU time, which other jobs on the machine
 - ``lengths``: a training step for 20 sequence lengths that were not seen before, and the same lengths again (after one step of another length);
 - ``generate``: 64 tokens one by one with a key-value cache that grows by concatenation;
 - ``first``: making a model and its optimizer and one step right after the import, and the tenth step;
-- ``operators``: 200 different operators, once each.
+- ``operators``: a script that calls 200 different operators once each, the import included.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CASES = ["lengths lstm", "lengths gpt", "generate gpt", "first mlp", "first gpt"
 #: Asked for: figure -> (factor, seconds): at most factor times torch's plus seconds.
 ASKED = {
     "first pass": (5.0, 0.0), "second pass": (1.5, 0.0), "64 tokens": (5.0, 0.0), "first mlp": (1.0, 0.1), "first gpt": (1.0, 1.0),
-    "first resnet18": (1.0, 2.0), "200 operators": (3.0, 0.0),
+    "first resnet18": (1.0, 2.0), "script": (3.0, 0.0),
 }  # fmt: skip
 
 
@@ -169,7 +169,8 @@ def operators(torch: Any, name: str) -> dict[str, float]:
             found = found[0]
         if hasattr(found, "tolist"):
             found.tolist()
-    return {f"{count} operators": time.process_time() - start}
+    assert count == 200, count
+    return {"script": time.process_time(), "without the import": time.process_time() - start}
 
 
 def run_alone(framework: str, case: str) -> dict[str, float]:

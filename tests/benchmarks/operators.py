@@ -257,8 +257,8 @@ def check(name: str, theirs: Any, mine: Any) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------- networks
-def resnet18_step(torch: Any, wait: Callable[[], Any], batch: int = 8, size: int = 96) -> Callable[[], Any]:
-    """A training step of ResNet-18 with SGD."""
+def resnet18(torch: Any) -> Any:
+    """ResNet-18 for 10 classes."""
     nn = torch.nn
 
     class Block(nn.Module):
@@ -276,8 +276,12 @@ def resnet18_step(torch: Any, wait: Callable[[], Any], batch: int = 8, size: int
     widths = [(64, 64, 1), (64, 64, 1), (64, 128, 2), (128, 128, 1), (128, 256, 2), (256, 256, 1), (256, 512, 2), (512, 512, 1)]
     torch.manual_seed(0)
     stem = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
-    model = nn.Sequential(*stem, *[Block(*w) for w in widths], nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
-    return training_step(torch, model, (batch, 3, size, size), wait)
+    return nn.Sequential(*stem, *[Block(*w) for w in widths], nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
+
+
+def resnet18_step(torch: Any, wait: Callable[[], Any], batch: int = 8, size: int = 96) -> Callable[[], Any]:
+    """A training step of ResNet-18 with SGD."""
+    return training_step(torch, resnet18(torch), (batch, 3, size, size), wait)
 
 
 def cnn_step(torch: Any, wait: Callable[[], Any]) -> Callable[[], Any]:

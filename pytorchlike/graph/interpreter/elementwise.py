@@ -37,13 +37,17 @@ _SPECIAL = {"erf": "erf", "erfc": "erfc", "erf_inv": "erfinv", "lgamma": "gammal
             "igamma": "gammainc", "igammac": "gammaincc", "zeta": "zeta", "regularized_incomplete_beta": "betainc"}  # fmt: skip
 
 
-#: Large arrays go through special functions in blocks of this many elements ...
+#: Arrays go through special functions in blocks of this many elements ...
 _BLOCK = 1 << 14
+
+#: ... unless they have fewer elements than this: then Python's, where it has them (the import of SciPy takes 60 ms).
+_SMALL = 1 << 10
+_SCALAR = {"erf": math.erf, "erfc": math.erfc}
 
 
 @functools.cache
 def _block_kernel(name: str) -> Run:
-    """... by XLA, which takes a fifth of SciPy's time and compiles once for all sizes."""
+    """A special function by XLA, which takes a fifth of SciPy's time and compiles once for all sizes."""
     cache.configure()
     return jax.jit(getattr(lax, name))
 
@@ -52,8 +56,11 @@ def _block_kernel(name: str) -> Run:
 def _special(equation: Equation) -> Run:
     """Special functions, by SciPy (which JAX depends on) where they are few elements."""
     name, dtype = equation.primitive.name, dtype_of(equation.outvars[0])
-    if len(equation.invars) == 1 and math.prod(equation.outvars[0].aval.shape) >= _BLOCK:
+    if len(equation.invars) == 1 and math.prod(equation.outvars[0].aval.shape) >= _SMALL:
         return functools.partial(_in_blocks, _block_kernel(name))
+    if name in _SCALAR:
+        single = np.vectorize(_SCALAR[name], otypes=[dtype])
+        return lambda x: single(x) if x.size else x
     import scipy.special
 
     function = getattr(scipy.special, _SPECIAL[name])

@@ -274,7 +274,7 @@ def _of_one_shape(predicate: Any, *arrays: Any) -> Any:
     return (jnp.asarray(found[0]), *[jnp.broadcast_to(n, jnp.shape(found[0])) for n in found[1:]])
 
 
-@functools.lru_cache(maxsize=65536)
+@functools.lru_cache(maxsize=8192)
 def batched(instruction: Instruction, axes: tuple[int | None, ...]) -> BatchedInstruction:
     """The one batched instruction for these inputs."""
     return BatchedInstruction(instruction, axes)

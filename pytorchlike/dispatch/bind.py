@@ -16,6 +16,7 @@ from jax import lax
 
 from ..core import promotion
 from ..core import state as settings
+from ..core.bounded import remember
 from ..core.device import CPU, device
 from ..core.dtype import FLOATING, bool_, dtype, from_numpy, int64
 from ..graph.data_checks import DataCheck, HostCheck
@@ -295,7 +296,7 @@ class OperatorInstruction(Differentiable):
         found = self._host_checks.get(avals)
         if found is None:
             made = [self._host_check(*c, avals) for c in zip(self.data_checks, self.operator.data_checks) if not c[0].at_once]
-            found = self._host_checks[avals] = tuple([check for check in made if check is not None])
+            found = remember(self._host_checks, avals, tuple([check for check in made if check is not None]), 1024)
         return found
 
     def _host_check(self, check: DataCheck, declared: DataCheck, avals: tuple[Aval, ...]) -> HostCheck | None:
@@ -409,7 +410,7 @@ def bind(operator: Operator, arguments: Sequence[Any], inplace: bool = False, ta
     key = (parts, inplace, target)
     instruction = operator.instructions.get(key)
     if instruction is None:
-        instruction = operator.instructions[key] = OperatorInstruction(operator, parts, inplace, target)
+        instruction = remember(operator.instructions, key, OperatorInstruction(operator, parts, inplace, target), 4096)
     return Call(instruction, tensors, floats, ints)
 
 

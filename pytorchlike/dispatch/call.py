@@ -13,6 +13,7 @@ import jax
 import numpy as np
 
 from ..core import dtype as dtypes
+from ..core.bounded import remember
 from ..core.device import CPU, as_device, device, jax_device
 from ..core.state import thread
 from ..graph.recorder import record
@@ -104,8 +105,7 @@ def backward_of(instruction: Any, needed: tuple[bool, ...], inputs: Sequence[Val
     except KeyError:
         results = tuple([v.aval for v in outputs])
         differentiable = getattr(getattr(instruction, "operator", None), "differentiable", True) and any(a.differentiable for a in results)
-        found = _backwards[key] = instruction.derivative(needed, avals, results) if differentiable else None
-        return found
+        return remember(_backwards, key, instruction.derivative(needed, avals, results) if differentiable else None, 8192)
 
 
 def general(operator: Operator, arguments: tuple[Any, ...], table: dict | None = None, key: tuple = ()) -> Any:
@@ -120,7 +120,7 @@ def general(operator: Operator, arguments: tuple[Any, ...], table: dict | None =
     if not call.tensors:
         _refuse_numbers(operator, arguments)
     if table is not None:
-        table[key] = call.instruction
+        remember(table, key, call.instruction, 4096)
     return wrap(operator.schema, apply(call.instruction, call.tensors, tuple(call.floats), tuple(call.ints)))
 
 
@@ -164,7 +164,7 @@ def general_inplace(operator: Operator, arguments: tuple[Any, ...], table: dict 
     check_writable(target, other_requires_grad=others)
     call = bind(operator, arguments, inplace=True)
     if table is not None:
-        table[key] = call.instruction
+        remember(table, key, call.instruction, 4096)
     if operator.promote is not Promote.NONE:
         check_no_partial_overlap(target, call.tensors)
     floats, ints = tuple(call.floats), tuple(call.ints)

@@ -229,7 +229,7 @@ class PushForward(Differentiable):
         return [a.stride for a in outputs if a.differentiable]
 
 
-@functools.lru_cache(maxsize=65536)
+@functools.lru_cache(maxsize=8192)
 def push_forward(instruction: Instruction, present: tuple[bool, ...]) -> PushForward:
     """The one instruction for the tangents of another."""
     return PushForward(instruction, present)

@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from ..core.bounded import remember
 from ..core.dtype import dtype
 from ..core.state import thread
 from ..graph.instruction import Traced
@@ -136,9 +137,7 @@ def call_view(operator: ViewOperator, tensor: Tensor, arguments: tuple[Any, ...]
         plan = _view_memo.get(key) or _ViewPlan(operator, at, _memory(tensor), arguments)
         if operator.name == "as_strided":
             _check_storage(tensor, plan.results[0])
-        if len(_view_memo) > 65536:
-            _view_memo.clear()
-        _view_memo[key] = plan
+        remember(_view_memo, key, plan, 8192)
     if not operator.differentiable:
         aliases = tuple([alias_of(tensor, None, r) for r in plan.results])
         return aliases if plan.several else aliases[0]

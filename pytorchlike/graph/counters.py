@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from .lower import Program
     from .trie import State
 
-__all__ = ["compilations", "count_compilation", "count_flush", "explain", "flushes", "reset_counters", "tell", "watchers"]
+__all__ = ["compilations", "count_compilation", "count_flush", "explain", "flushes", "note_compilation", "reset_counters", "tell", "watchers"]
 
 logger = logging.getLogger("pytorchlike.graph")
 
 #: reason -> how many flushes.
 flushes: Counter[str] = Counter()
-#: programs compiled since the start (or the last reset).
+#: Programs that ran for the first time since the start (or the last reset), in whatever tier.
 compilations: list[Program] = []
 #: instructions recorded and flushed.
 recorded = Counter[str]()
@@ -28,7 +28,7 @@ recorded = Counter[str]()
 #: Called with (instructions that ran together, when that began, when their results were there) while somebody measures.
 watchers: list[Callable[[list[Any], float, float], None]] = []
 
-#: A first run that takes longer than this is worth a line in the log.
+#: A compilation that takes longer than this is worth a line in the log.
 SLOW_COMPILATION_SECONDS = 1.0
 
 
@@ -41,8 +41,12 @@ def count_flush(reason: str, position: State) -> None:
 def count_compilation(program: Program) -> None:
     """A program has run for the first time."""
     compilations.append(program)
-    if program.first_run_seconds > SLOW_COMPILATION_SECONDS:
-        logger.info("compiled a trace of %d operators in %.1f s", program.step_count, program.first_run_seconds)
+
+
+def note_compilation(operators: int, seconds: float) -> None:
+    """XLA has compiled a program."""
+    if seconds > SLOW_COMPILATION_SECONDS:
+        logger.info("compiled a trace of %d operators in %.1f s", operators, seconds)
 
 
 def tell(instructions: list[Any], start: float, results: Any) -> None:
@@ -65,20 +69,24 @@ def reset_counters() -> None:
 
 
 def explain(limit: int = 20) -> str:
-    """What was recorded, why traces ran, and the programs that were compiled, the most expensive first.
+    """What was recorded, why traces ran, and their programs, the most expensive first: how each runs (`tiers`), how often it ran, and why it runs so.
 
     Args:
         limit: how many programs are listed.
     """
-    total = sum(p.first_run_seconds for p in compilations)
+    from .recorder import recent_traces
+
+    total = sum(p.compile_seconds for p in compilations)
     lines = [
-        f"{recorded['instructions']} operators recorded, {sum(flushes.values())} flushes, {len(compilations)} programs compiled in {total:.2f} s",
+        f"{recorded['instructions']} operators recorded, {sum(flushes.values())} flushes, {len(compilations)} programs, XLA compiled for {total:.2f} s",
+        f"{recent_traces.instructions} operators in the traces that are kept, {recent_traces.forgotten} traces forgotten",
         "flushes: " + (", ".join(f"{reason} {count}" for reason, count in flushes.most_common()) or "none"),
-        f"{'operators':>9} {'inputs':>7} {'results':>7} {'donated':>7} {'runs':>6} {'first run':>10}",
+        f"{'operators':>9} {'inputs':>7} {'results':>7} {'donated':>7} {'runs':>6} {'first run':>10} {'compile':>10}  tier",
     ]
-    for program in sorted(compilations, key=lambda p: -p.first_run_seconds)[:limit]:
+    for program in sorted(compilations, key=lambda p: -(p.first_run_seconds + p.compile_seconds))[:limit]:
+        tiers = "; ".join(dict.fromkeys(part.describe() for part in program.parts))
         lines.append(
             f"{program.step_count:>9} {len(program.inputs):>7} {len(program.live):>7} {len(program.donated):>7} {program.runs:>6} "
-            f"{program.first_run_seconds:>8.3f} s"
+            f"{program.first_run_seconds:>8.3f} s {program.compile_seconds:>8.3f} s  {tiers}"
         )
     return "\n".join(lines)

@@ -18,6 +18,7 @@ import jax
 import numpy as np
 from jax import export
 
+from ..core.bounded import remember
 from .interpreter import Sizes, SymbolicProgram
 from .value import Aval
 
@@ -166,5 +167,5 @@ def family_of(instruction: Any, avals: Sequence[Aval]) -> Family:
     key = (instruction, kinds) if bound is None else (bound.family, tuple([(a.dtype, a.ndim) for a in bound.avals]), kinds)
     found = _families.get(key)
     if found is None:
-        found = _families.setdefault(key, Family())
+        found = remember(_families, key, Family(), 8192)
     return found

@@ -93,7 +93,7 @@ class Inference:
 
 
 #: How many traced programs are kept for instructions that are recorded anew, beside those that traces have.
-MOST_TRACED = 20_000
+MOST_TRACED = 8_000
 
 _traced: deque[tuple[Instruction, tuple]] = deque()
 

@@ -50,6 +50,11 @@ class Program:
         self.runs = 0
         self.first_run_seconds = 0.0
 
+    @property
+    def compile_seconds(self) -> float:
+        """How long XLA took for it so far."""
+        return sum(part.compile_seconds for part in self.parts)
+
     def run(self, values: list[Value], floats: list[float], ints: list[int], protected: frozenset[int]) -> tuple[list[Any], Any]:
         """Compute the live slots: (their arrays in order, the verdicts of the data checks in one vector, or None).
 
@@ -84,7 +89,7 @@ class Part:
         tier: how it runs now (`tiers`).
         runs: how often it has run.
         relatives: how many programs had the same operators when it was made, itself included.
-        compile_seconds: how long XLA took for the function in use.
+        compile_seconds: how long tracing for XLA and XLA took.
     """
 
     __slots__ = (
@@ -124,13 +129,22 @@ class Part:
         with jax.enable_x64(True):
             arrays = [jax.ShapeDtypeStruct(a.size, a.dtype.numpy, sharding=at) for a in (self.avals[slot] for slot in self.inputs)]
             compiled = self.jitted(tier).lower(*numbers, *arrays).compile()
-        self.compile_seconds = time.perf_counter() - start
+        self.compile_seconds += time.perf_counter() - start
+        counters.note_compilation(len(self.steps), self.compile_seconds)
         return compiled
 
     def jitted(self, tier: str) -> Any:
         """The part as a jitted function of (packed floats, packed ints, *inputs)."""
         donated = tuple(i + 2 for i, slot in enumerate(self.inputs) if slot in self.donated)
         return jax.jit(self._trace, donate_argnums=donated, compiler_options=tiers.options(tier))
+
+    def describe(self) -> str:
+        """The tier, and why it is this one."""
+        if self.tier is not tiers.INTERPRETED:
+            return self.tier
+        pieces = 0 if self.host is None else self.host.pieces
+        compiled = f", {pieces} operators compiled singly" if pieces else ""
+        return f"{self.tier}{compiled}: {tiers.outlook(self.relatives)}"
 
     def _advance(self) -> None:
         """Change the tier, or prepare for that, where this run is the one to do so."""

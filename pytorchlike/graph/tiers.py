@@ -22,7 +22,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-__all__ = ["COMPILED_FROM", "FULL", "HANDED_OVER_AT", "INTERPRETED", "QUICK", "QUICK_RUNS", "first_tier", "forced", "is_due", "options", "relatives", "starts_background"]
+__all__ = ["COMPILED_FROM", "FULL", "HANDED_OVER_AT", "INTERPRETED", "QUICK", "QUICK_RUNS", "first_tier", "forced", "is_due", "options", "outlook", "relatives", "starts_background"]
 
 INTERPRETED, QUICK, FULL = "interpreted", "quick", "full"
 
@@ -64,6 +64,14 @@ def is_due(tier: str, run: int, relatives: int) -> bool:
     if tier is INTERPRETED:
         return _forced != INTERPRETED and run >= COMPILED_FROM * relatives
     return _forced != QUICK and run > QUICK_RUNS
+
+
+def outlook(relatives: int) -> str:
+    """When an interpreted program will be compiled, in words."""
+    if _forced == INTERPRETED:
+        return "this tier is forced"
+    others = f", as {relatives - 1} others have the same operators" if relatives > 1 else ""
+    return f"compiled from run {COMPILED_FROM * relatives}{others}"
 
 
 def options(tier: str) -> dict | None:

@@ -19,8 +19,8 @@ __all__ = ["HARD_CAP", "MOST_INSTRUCTIONS", "SOFT_CAP", "RecentTraces", "State"]
 SOFT_CAP = 256
 #: ... and one that does not repeat is cut here.
 HARD_CAP = 8192
-#: Traces together may have this many instructions (some kilobytes each, with their programs); then those not run for long are forgotten.
-MOST_INSTRUCTIONS = 200_000
+#: Traces together may have this many instructions (about 12 KB each, with their programs); then those not run for long are forgotten.
+MOST_INSTRUCTIONS = 40_000
 
 
 class State:

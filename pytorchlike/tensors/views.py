@@ -156,7 +156,7 @@ _ON_HOST: dict[str, Callable[..., Any]] = {"read": strided.read, "adjoint": stri
 _NAMES = {"read": "AsStridedBackward0", "adjoint": "AsStridedBackwardBackward0", "write": "torch::autograd::CopySlices", "erase": "CopySlicesBackward0"}
 
 
-@functools.lru_cache(maxsize=65536)
+@functools.lru_cache(maxsize=8192)
 def window(kind: str, base: Geometry, at: Geometry, dynamic: bool = False, inside: Geometry | None = None) -> Window:
     """The one instruction for this window."""
     return Window(kind, base, at, dynamic, inside)
@@ -195,7 +195,7 @@ def write(value: Value, base: Geometry, at: Geometry, new: Value) -> Value:
     return _record("write", base, at, (value, new))
 
 
-@functools.lru_cache(maxsize=65536)
+@functools.lru_cache(maxsize=8192)
 def view_backward(base_aval: Aval, base: Geometry, at: Geometry, inside: Geometry | None = None) -> Backward:
     """The derivative of a view that is regenerated from its base tensor after an in-place write.
 
@@ -209,7 +209,7 @@ def view_backward(base_aval: Aval, base: Geometry, at: Geometry, inside: Geometr
     return window("read", base, at, False, inside).derivative((True,), (base_aval,), (output,))
 
 
-@functools.lru_cache(maxsize=65536)
+@functools.lru_cache(maxsize=8192)
 def write_backward(needed: tuple[bool, bool], base_aval: Aval, base: Geometry, at: Geometry, new_aval: Aval, inside: Geometry | None = None) -> Backward:
     """The derivative of writing into a window, with respect to the base tensor's old content and to what is written; see `view_backward`."""
     return window("write", base, at, False, inside).derivative(needed, (base_aval, new_aval), (base_aval,))

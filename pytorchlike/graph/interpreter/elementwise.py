@@ -139,20 +139,7 @@ def _rem(equation: Equation) -> Run:
 @primitive("pow")
 def _pow(equation: Equation) -> Run:
     base, exponent = map(dtype_of, equation.invars)
-    if base == exponent:
-        return np.power if base.kind in "fc" else _int_pow
-    if base.kind in "fc":
-        return lambda x, y: np.power(x, y.astype(base))
-    return _int_pow
-
-
-def _int_pow(x: Any, y: Any) -> Any:
-    """Integer powers by squaring; a negative exponent is refused by those who record them."""
-    result, y = np.ones_like(x) * np.ones(np.shape(y), x.dtype), np.asarray(y)
-    while np.any(y > 0):
-        result = np.where(y & 1, result * x, result)
-        y, x = y >> 1, x * x
-    return result
+    return np.power if base == exponent else lambda x, y: np.power(x, y.astype(base))
 
 
 @primitive("integer_pow")

@@ -158,7 +158,7 @@ class Convolution:
         if places >= _LOOPED_PLACES:
             many = x.shape[0] >= _MANY_IMAGES and min(shape[:2]) >= 32
             cached = math.prod(shape[1:]) * places * x.dtype.itemsize <= _CACHED_PATCHES
-            if max(self.stride) > 1 or (many and cached):
+            if max(self.stride) > 1 or (many and cached and x.ndim > 3):
                 return _weight_by_image(x, g, self, tuple(shape))
             if many or x.ndim == 3 or (min(shape[:2]) >= 128 and places >= _BATCHED_PLACES):
                 return _weight_by_positions(x, g, self, tuple(shape))

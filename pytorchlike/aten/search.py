@@ -12,6 +12,7 @@ from ..core.dims import wrap_dim
 from ..dispatch.batching import refuse_dynamic_shape
 from ..dispatch.registry import FUNCTION, METHOD, OUT, composite, op
 from .reduce import is_integral, scalar_type
+from .sort import sorted_pairs
 
 _FORMS = FUNCTION | METHOD | OUT
 #: Up to this many values, comparing with each one is quicker than sorting them.
@@ -146,9 +147,9 @@ def _differs(rows):
 @op("_sorted_rows(Tensor self) -> (Tensor rows, Tensor order)", forms=FUNCTION, namespaces=(), differentiable=False)
 def sorted_rows(self):
     """Elements, or rows by their first column and then the next ones, in order, and where each one stood."""
-    order = lax.iota(np.int64, self.shape[0])
     if self.ndim == 1:
-        return lax.sort((self, order), num_keys=1)
+        return sorted_pairs(self, 0)
+    order = lax.iota(np.int64, self.shape[0])
     columns = self.shape[1]
 
     def by_column(step, order):  # the last column first: each stable sort keeps the order of the later columns among ties

@@ -95,7 +95,7 @@ def _(self, dim, descending, stable):
 @op("msort(Tensor self) -> Tensor", forms=_FORMS)
 def msort(self):
     """The elements along the first dimension in order."""
-    return jnp.sort(self, axis=0) if self.ndim else self
+    return sorted_pairs(self, 0)[0]
 
 
 @op("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", forms=_FORMS)
@@ -260,7 +260,7 @@ def _quantile(x, q, dim, keepdim: bool, interpolation: str, ignore_nan: bool):
         lanes = jnp.moveaxis(x, axes[0], -1) if axes else x.reshape(1)
         shape = lanes.shape[:-1] if not (keepdim and axes) else tuple(1 if a == axes[0] else n for a, n in enumerate(x.shape))
         lanes = lanes.reshape(-1, lanes.shape[-1])
-    lanes = jnp.sort(lanes, axis=-1)
+    lanes, _ = sorted_pairs(lanes, 1)
     last = lanes.shape[-1] - 1
     valid = jnp.sum(jnp.logical_not(jnp.isnan(lanes)), axis=-1, keepdims=True).astype(np.int64)
     ranks = q.reshape(1, -1).astype(x.dtype)

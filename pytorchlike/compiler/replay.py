@@ -331,6 +331,7 @@ class Replay:
         # Inputs that were one value need not be one at each replay: then the recorder looks for the program.
         self.is_alone = self.may_pack = self.backend is None and self.has_boundary and slots == tuple(range(len(slots)))
         self.packing: Packing | None = None
+        self.unpacked = 0  # how often it did not apply
         self._look_up_storages()
         old.values.clear()
         old.inputs.clear()
@@ -392,6 +393,9 @@ class Replay:
             result = self.packing.run(known, drawn, floats)
             if result is not MISSING:
                 return result
+            self.unpacked += 1
+            if self.unpacked > _MOST_UNPACKED and 2 * self.unpacked > self.runs:
+                self.packing = None
         results = self._launch(self._arguments(known, drawn), floats)
         for storage, k, versions, tracked in self.storage_writes:
             _write(storage, results[k], versions, tracked)
@@ -591,6 +595,9 @@ def _leaked(trace: Any, needed: dict[int, int]) -> bool:
     counts = list(map(sys.getrefcount, values))
     return any(count > recorder._DEAD_RESULT and slot not in needed and values[slot].trace is trace for slot, count in enumerate(counts))
 
+
+#: A replay whose packed launch did not apply more often than this, and most of the time, no longer tries.
+_MOST_UNPACKED = 16
 
 #: ``sys.getrefcount`` of a storage that one tensor has, and a local name.
 _OF_ONE_TENSOR = 3

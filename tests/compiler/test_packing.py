@@ -150,6 +150,14 @@ def test_batches_that_are_pending():
     torch.testing.assert_close(found[1], found[0], rtol=1e-4, atol=1e-5)
 
 
+def test_inputs_that_are_always_pending():
+    model, _, step = _training(torch.compile)
+    for k in range(40):
+        x, y = _batch(k)
+        step(x if k < 6 else x * 2 + 1, y)
+    assert step._compiled.replays[0].runs >= 38 and step._compiled.replays[0].packing is None and not _is_packed(model[0].weight)
+
+
 def test_large_parameters_are_donated_unless_somebody_holds_their_content():
     model, _, step = _training(torch.compile, "SGD", width=1024)
     for k in range(5):

@@ -39,6 +39,7 @@ CALLS = {
     "pooling": lambda n, x: F.max_pool1d(x.mT, 2) + F.avg_pool1d(x.mT, 2),
     "resizing": lambda n, x: F.interpolate(x.mT, scale_factor=2.0, mode="nearest"),
     "embedding": lambda n, x: F.embedding((x[..., 0] > 0).long() + torch.arange(n) % 3, torch.arange(20.0).reshape(5, 4)) * x[..., :4],
+    "squares": lambda n, x: F.embedding(torch.arange(n * n).reshape(n, n) % 5, torch.arange(30.0).reshape(5, 6)).sum(0) * x,
     "loss": lambda n, x: F.cross_entropy(x.reshape(-1, 6), torch.arange(2 * n) % 6),
     "sorting": lambda n, x: x.sort(1).values + x.flip(1) + x.topk(2, 1).values.sum(),
     "windows": lambda n, x: x.unfold(1, 2, 1).sum(-1) + x[:, 1:] * x[:, :-1],

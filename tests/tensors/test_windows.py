@@ -10,6 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pytorchlike.tensors import strided
 from pytorchlike.tensors.geometry import Geometry, contiguous, geometry
 from pytorchlike.tensors.windows import adjoint, is_dynamic_ok, plan, read, write
 
@@ -82,16 +83,22 @@ def _check(base_tensor: torch.Tensor, view: torch.Tensor, start=None) -> None:
     value = jnp.asarray(base_tensor.numpy())
     extra = () if start is None else (start,)
     np.testing.assert_array_equal(read(value, base, at, *extra), view.numpy())
+    first = at.offset if start is None else int(start)
+    np.testing.assert_array_equal(strided.read(base, at, first, np.asarray(value)), view.numpy())
 
     g = np.random.default_rng(0).standard_normal(tuple(at.size))
     expected = torch.zeros_like(base_tensor)  # dense, so it has the base's strides
     expected.as_strided((base.numel,), (1,)).index_add_(0, torch.from_numpy(_flat_indices(at).reshape(-1)), torch.from_numpy(g.reshape(-1)))
     np.testing.assert_allclose(adjoint(jnp.asarray(g), base, at, *extra), expected.numpy(), rtol=1e-12)
+    np.testing.assert_allclose(strided.adjoint(base, at, first, g), expected.numpy(), rtol=1e-12)
 
     if len(np.unique(_flat_indices(at))) == at.numel:  # no overlap
         target = base_tensor.clone()
         torch.as_strided(target, at.size, at.stride, at.offset).copy_(torch.from_numpy(g))
         np.testing.assert_array_equal(write(value, base, at, jnp.asarray(g), *extra), target.numpy())
+        before = np.array(value)
+        np.testing.assert_array_equal(strided.write(base, at, first, before, g), target.numpy())
+        np.testing.assert_array_equal(before, value)  # a value never changes
 
 
 @given(windows())

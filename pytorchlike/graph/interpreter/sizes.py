@@ -57,7 +57,7 @@ class Sizes:
         """A symbolic size as a number."""
         code = self.program.texts.get(size)
         if code is None:
-            code = self.program.texts[size] = compile(str(size), "<size>", "eval")
+            code = self.program.texts[size] = compile(str(size).replace("^", "**"), "<size>", "eval")
         return eval(code, _FUNCTIONS, self.numbers)  # the text is JAX's own, of a size that it made
 
     def shape(self, shape: tuple[Any, ...]) -> tuple[int, ...]:

@@ -7,7 +7,8 @@ from typing import TypeVar
 
 __all__ = ["remember"]
 
-Key, Made = TypeVar("Key"), TypeVar("Made")
+Key = TypeVar("Key")
+Made = TypeVar("Made")
 
 
 def remember(table: dict[Key, Made], key: Key, made: Made, most: int) -> Made:

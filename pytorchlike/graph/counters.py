@@ -79,10 +79,11 @@ def explain(limit: int = 20) -> str:
     total = sum(p.compile_seconds for p in compilations)
     lines = [
         f"{recorded['instructions']} operators recorded, {sum(flushes.values())} flushes, {len(compilations)} programs, XLA compiled for {total:.2f} s",
-        f"{recent_traces.instructions} operators in the traces that are kept, {recent_traces.forgotten} traces forgotten",
         "flushes: " + (", ".join(f"{reason} {count}" for reason, count in flushes.most_common()) or "none"),
         f"{'operators':>9} {'inputs':>7} {'results':>7} {'donated':>7} {'runs':>6} {'first run':>10} {'compile':>10}  tier",
     ]
+    if recent_traces.forgotten:
+        lines.insert(1, f"{recent_traces.forgotten} traces forgotten, those that are kept have {recent_traces.instructions} operators")
     for program in sorted(compilations, key=lambda p: -(p.first_run_seconds + p.compile_seconds))[:limit]:
         tiers = "; ".join(dict.fromkeys(part.describe() for part in program.parts))
         lines.append(

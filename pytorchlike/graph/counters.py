@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from .lower import Program
     from .trie import State
 
-__all__ = ["compilations", "count_compilation", "count_flush", "explain", "flushes", "note_compilation", "reset_counters", "tell", "watchers"]
+__all__ = ["compilations", "count_compilation", "count_flush", "explain", "flushes", "forget", "note_compilation", "reset_counters", "tell", "watchers"]
 
 logger = logging.getLogger("pytorchlike.graph")
 
 #: reason -> how many flushes.
 flushes: Counter[str] = Counter()
-#: Programs that ran for the first time since the start (or the last reset), in whatever tier.
+#: Programs that ran for the first time since the start (or the last reset), in whatever tier, and were not forgotten.
 compilations: list[Program] = []
 #: instructions recorded and flushed.
 recorded = Counter[str]()
@@ -41,6 +41,12 @@ def count_flush(reason: str, position: State) -> None:
 def count_compilation(program: Program) -> None:
     """A program has run for the first time."""
     compilations.append(program)
+
+
+def forget(programs: Iterable[Program]) -> None:
+    """Programs are dropped; what lists them must not keep them."""
+    dropped = set(programs)
+    compilations[:] = [program for program in compilations if program not in dropped]
 
 
 def note_compilation(operators: int, seconds: float) -> None:

@@ -356,6 +356,7 @@ def forget_programs() -> None:
         _root.next.clear()
         _root.programs.clear()
         recent_traces.clear()
+    counters.forget(counters.compilations)
     pieces.compiled.cache_clear()
     jax.clear_caches()
 

@@ -10,6 +10,7 @@ import threading
 from collections import OrderedDict
 from typing import Any
 
+from . import counters
 from .instruction import Inference, Instruction
 from .value import Aval
 
@@ -131,6 +132,7 @@ class RecentTraces:
         del self._ends[end]
         self.instructions -= end.depth
         self.forgotten += 1
+        counters.forget([program for program, _ in end.programs.values()])
         end.programs.clear()
         state: State | None = end
         while state is not None and state.parent is not None and not state.next and state not in self._ends:

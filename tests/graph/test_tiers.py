@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
+import weakref
 
 import numpy as np
 import pytest
@@ -121,9 +123,13 @@ def test_jobs_run_once_wherever() -> None:
 def test_traces_that_were_not_run_for_long_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder.recent_traces, "most", recorder.recent_traces.instructions + 40)
     run = fresh_program()
+    run(1)
+    program = weakref.ref(counters.compilations[-1])
     before = recorder.recent_traces.forgotten
     for n in range(2, 60):
         run(n)
+    gc.collect()
+    assert program() is None
     assert recorder.recent_traces.forgotten > before
     assert recorder.recent_traces.instructions <= recorder.recent_traces.most
     assert run(2) == pytest.approx(run(30)[:2])
@@ -146,7 +152,7 @@ def test_only_what_no_other_trace_passes_through_is_cut_out() -> None:
     first, second = grow(stem, "first"), grow(stem, "second")
     third = grow(grow(stem, "third"), "third")
     for end in (first, second, first, third):
-        end.programs[()] = "program"
+        end.programs[()] = ("program", frozenset())
         recent.touch(end)
     assert recent.forgotten == 1 and second.key not in stem.next and not second.programs
     assert first.key in stem.next and first.programs and stem.key in root.next

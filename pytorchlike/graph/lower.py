@@ -38,7 +38,7 @@ class Program:
         step_count: instructions left after dropping dead code.
     """
 
-    __slots__ = ("live", "donated", "inputs", "data_checks", "step_count", "parts", "runs", "first_run_seconds")
+    __slots__ = ("live", "donated", "inputs", "data_checks", "step_count", "parts", "runs", "first_run_seconds", "__weakref__")
 
     def __init__(self, live: tuple[int, ...], donated: tuple[int, ...], parts: list[Part], data_checks: list[tuple[int, DataCheck, str]]) -> None:
         self.live = live

@@ -12,13 +12,14 @@ from ..core.state import thread
 from ..graph import counters, recorder, tiers
 from ..graph.value import Value, constant
 from ..tensors.storage import Storage
-from ..tensors.tape import AccumulateGrad, Edge, Node, PackedValue, accumulator, new_node, next_number
-from ..tensors.tensor import Tensor, make_storage, make_tensor, new_tensor
+from ..tensors.tape import AccumulateGrad, Edge, Node, PackedValue
+from ..tensors.tensor import Tensor, make_storage, make_tensor
 from .backends import compile_with, graph_of
 from .capture import Capture
 from .captured import Captured, captured
 from .guards import Guards
 from .known import Known, gradient_of, memory_of
+from .made import Made, write
 from .numbers import Followed
 from .packing import Packing, packing_of
 from .structure import flatten, unflatten
@@ -398,18 +399,18 @@ class Replay:
                 self.packing = None
         results = self._launch(self._arguments(known, drawn), floats)
         for storage, k, versions, tracked in self.storage_writes:
-            _write(storage, results[k], versions, tracked)
+            write(storage, results[k], versions, tracked)
         return self.finish(known, results, drawn)
 
     def finish(self, known: list[Any], results: Sequence[Value], drawn: dict[int, Value]) -> Any:
         """Write what the call wrote, but for the storages of fixed tensors, and return what it returned."""
-        made = _Made(self, known, [results[k] for k in self.order], drawn)
+        made = Made(self, known, [results[k] for k in self.order], drawn)
         del results
         for number, reference, versions, tracked, edge in self.memory_plans:
             tensor = known[number]
             if reference is not None:
                 storage = tensor._storage or make_storage(tensor)
-                _write(storage, made.value(reference), versions, tracked)
+                write(storage, made.value(reference), versions, tracked)
             if edge is not MISSING:
                 tensor._edge = made.edge(edge, tensor)
         for number, plan in self.gradient_plans:
@@ -476,96 +477,6 @@ class Replay:
         if self.is_alone and not state.trace.values and all(value.trace is None for value in arguments):
             return recorder.run_alone(self.position, arguments, self.replaced, floats, self.ints, self.site)
         return recorder.record(self.instruction, tuple(arguments), floats, self.ints)
-
-
-class _Made:
-    """What one replay makes."""
-
-    __slots__ = ("replay", "known", "results", "drawn", "nodes", "storages", "tensors")
-
-    def __init__(self, replay: Replay, known: list[Any], results: list[Value], drawn: dict[int, Value]) -> None:
-        self.replay, self.known, self.results, self.drawn = replay, known, results, drawn
-        self.nodes: list[Node] = []
-        if replay._node_plans:
-            self._make_nodes()
-        self.storages = [Storage(self.value(reference)) for reference in replay._storage_plans]
-        self.tensors: list[Any] = []
-        for plan in replay.tensor_plans:
-            self.tensors.append(self.new_tensor(plan))
-
-    def value(self, reference: tuple) -> Value:
-        kind, what = reference
-        if kind == "result":
-            return self.results[what]
-        if kind == "memory":
-            return memory_of(self.known[what])
-        if kind == "content":
-            return self.known[what]._content()
-        return self.drawn[what] if kind == "draw" else constant(what.array, what.aval)
-
-    def _make_nodes(self) -> None:
-        for backward, edges, saved, scalars in self.replay._node_plans:
-            node: Node = new_node(backward.node_class)
-            node.backward = backward
-            node.edges = tuple([None if e is None else self.edge(e, None) for e in edges])
-            node.saved = None if saved is None else tuple([self.value(reference) for reference in saved])
-            node.scalars = None if scalars is None else scalars[0] if not scalars[1] else self._scalars(*scalars)
-            node.number = next_number()
-            node.hooks = None
-            self.nodes.append(node)
-
-    def _scalars(self, scalars: tuple, plans: list[tuple[int, int]]) -> tuple:
-        floats = list(scalars[0])
-        for index, number in plans:
-            floats[index] = self.known[number]
-        return tuple(floats), scalars[1]
-
-    def edge(self, plan: Any, tensor: Any) -> Any:
-        if plan is None:
-            return None
-        if plan[0] == "node":
-            return self.nodes[plan[1]], plan[2]
-        return accumulator(tensor) if plan[0] == "leaf" else self.known[plan[1]]._current_edge()
-
-    def object(self, plan: tuple) -> Any:
-        kind, what = plan[0], plan[1]
-        if kind == "tensor":
-            return self.tensors[what]
-        if kind == "known":
-            return self.known[what]
-        return what if kind == "same" else unflatten(what, iter([self.object(each) for each in plan[2]]))
-
-    def new_tensor(self, plan: tuple) -> Any:
-        made: Any
-        if plan[0] == "plain":
-            _, reference, edge, cls = plan
-            made = new_tensor(cls)
-            made._value = self.value(reference)
-            made._storage = None
-            made._edge = None if edge is None else self.edge(edge, made)
-            return made
-        _, place, at, base, flags, edge, cls = plan
-        storage = self.storages[place[1]] if place[0] == "stored" else make_storage(self.known[place[1]])
-        made = new_tensor(cls)
-        made._storage = storage
-        made._geometry = at
-        made._base_tensor = None if base is None else self.object(base)
-        made._flags = flags
-        made._seen = -1 - storage.version
-        made._edge = self.edge(edge, made)
-        return made
-
-
-def _write(storage: Storage, value: Value, versions: int, tracked: int) -> None:
-    """Give a storage the content that the captured call gave it, by so many changes."""
-    if storage.host is not None:
-        storage.replace(value)
-        return
-    storage.version += versions
-    changes = storage.changes
-    changes.tracked += tracked
-    storage.value = value
-    value.origin = (changes, changes.tracked)
 
 
 def _own(reference: tuple) -> tuple:

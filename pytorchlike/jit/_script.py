@@ -76,7 +76,7 @@ class Quiet(Compiled):
         if len(self.examples) < settings.config.cache_size_limit:
             self.examples.append(pytree.tree_map(lambda leaf: placeholder(leaf) if isinstance(leaf, Tensor) else leaf, (args, kwargs)))
 
-    def _past_the_limit(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def _past_the_limit(self, limit: tuple[str, int], args: tuple, kwargs: dict[str, Any]) -> Any:
         return self.function(*args, **kwargs)
 
 

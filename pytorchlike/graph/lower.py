@@ -1,4 +1,4 @@
-"""From a path in the trie to a compiled program: dead code dropped, the rest one function under ``jax.jit``."""
+"""From a path in the trie to a program: dead code dropped, the rest interpreted, or one function under ``jax.jit``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ONLY_THE_TRACE = 4
 
 
 class Program:
-    """A compiled trace, for one set of results.
+    """A trace made ready to run, for one set of results.
 
     Attributes:
         live: the slots it computes, in ascending order.
@@ -86,6 +86,7 @@ class Part:
     """The part of a program that runs on one device.
 
     Attributes:
+        avals: of the slots that it reads.
         tier: how it runs now (`tiers`).
         runs: how often it has run.
         relatives: how many programs had the same operators when it was made, itself included.
@@ -108,7 +109,7 @@ class Part:
         self.floats: tuple[list[float], Any] = ([], None)
         self.ints: tuple[list[int], Any] = ([], None)
         self.donated = donated
-        self.avals = avals
+        self.avals = {slot: avals[slot] for slot in (*inputs, *[slot for step in steps for slot in step.slots])}
         self.target = jax_device(target)
         self.runs = 0
         self.host: HostProgram | None = None
@@ -150,8 +151,9 @@ class Part:
         """Change the tier, or prepare for that, where this run is the one to do so."""
         run = self.runs + 1
         if tiers.is_due(self.tier, run, self.relatives):
+            job = self.job
+            self.function = None if job is None else job.result()
             self.tier = tiers.FULL
-            self.function = None if self.job is None else self.job.result()
             self.host = self.job = None
         elif self.tier is tiers.INTERPRETED and tiers.starts_background(run, self.relatives):
             self.job = background.submit(functools.partial(self._compile, tiers.FULL))

@@ -107,6 +107,7 @@ CASES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "scan": (lambda x, y: lax.scan(lambda c, t: (c * 0.5 + t @ y.T @ y, c.sum()), x[0], x), [X, Y]),
     "scan backwards": (lambda x: lax.scan(lambda c, t: (c + t, c), x[0], x, reverse=True), [X]),
     "while": (lambda x: lax.while_loop(lambda c: c[0].sum() < 100, lambda c: (c[0] * 2, c[1] + 1), (jnp.abs(x), 0)), [X]),
+    "long while": (lambda x: lax.while_loop(lambda c: c[1] < 60_000, lambda c: (c[0] * 0.9999 + 1, c[1] + 1), (x, 0)), [X]),
     "cond": (lambda x: [lax.cond(x[0, 0] > limit, lambda a: a + 1, lambda a: a * 2, x) for limit in (-9, 9)], [X]),
     "switch": (lambda x, k: lax.switch(k, [lambda a: a, lambda a: a + 1, lambda a: a * 2], x), [X, np.int32(7)]),
     "jit within": (lambda x: jax.jit(lambda a: jnp.where(a > 0, a, a * 2))(x), [X]), "callback": (lambda x: jax.pure_callback(np.cbrt, x, x), [X]),
@@ -186,6 +187,12 @@ def test_elementwise_results_that_somebody_else_reads_stay() -> None:
         found = prepare(closed.jaxpr, closed.consts).run([LONG])
     for mine, theirs in zip(found, function(LONG), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-6)
+
+
+def test_long_scans_are_left_to_xla() -> None:
+    closed = jax.make_jaxpr(lambda x: lax.scan(lambda c, t: (c * 0.5 + t, c), x[0], x))(np.ones(100_001, np.float32))
+    with pytest.raises(NotInterpretable, match="a long scan"):
+        prepare(closed.jaxpr, closed.consts)
 
 
 def test_unknown_primitives_are_named() -> None:

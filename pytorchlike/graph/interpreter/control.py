@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 
 from .prepare import Prepared, prepare
 from .table import Equation, NotInterpretable, Run, dtype_of, primitive
+
+#: Loops of more numpy calls than this (about a tenth of a second) are left to XLA.
+_LONG_LOOP = 100_000
 
 
 def _closed(program: Any, equation: Equation) -> Prepared:
@@ -18,6 +22,8 @@ def _closed(program: Any, equation: Equation) -> Prepared:
 def _scan(equation: Equation) -> Run:
     p = equation.params
     body = _closed(p["jaxpr"], equation)
+    if p["length"] * len(body.calls) > _LONG_LOOP:
+        raise NotInterpretable("a long scan")
     constants, carried = p["num_consts"], p["num_carry"]
     length, reverse = p["length"], p["reverse"]
     stacked = [(v.aval.shape, dtype_of(v)) for v in equation.outvars[carried:]]
@@ -44,9 +50,12 @@ def _while(equation: Equation) -> Run:
     def run(*arrays: Any) -> list[Any]:
         first, second = arrays[:for_condition], arrays[for_condition : for_condition + for_body]
         carry = list(arrays[for_condition + for_body :])
-        while condition.run((*first, *carry))[0]:
+        for _ in itertools.count() if equation.sizes is not None else range(_LONG_LOOP // max(1, len(body.calls))):
+            if not condition.run((*first, *carry))[0]:
+                return carry
             carry = body.run((*second, *carry))
-        return carry
+        # a long loop, whose length nobody knew: JAX runs the rest
+        return [np.asarray(each) for each in equation.primitive.bind(*first, *second, *carry, **p)]
 
     return run
 

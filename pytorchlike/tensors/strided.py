@@ -36,7 +36,9 @@ def _from_memory(base: Geometry, memory: Any) -> Any:
 
 
 def _window(memory: Any, at: Geometry, start: int) -> Any:
-    return as_strided(memory[start:], at.size, [s * memory.itemsize for s in at.stride])
+    raw = memory if memory.dtype.isbuiltin == 1 else memory.view(f"u{memory.itemsize}")  # numpy knows no strides of float8
+    window = as_strided(raw[start:], at.size, [s * raw.itemsize for s in at.stride])
+    return window if raw is memory else window.view(memory.dtype)
 
 
 def _is_disjoint(at: Geometry) -> bool:

@@ -63,7 +63,9 @@ def test_signature_results_and_gradients_are_those_of_torch(executor):
         assert run.layer.weight is module.layer.weight and number == 7 and rest["b"] is None
         results.append([z, rest["a"], module.layer.weight.grad, module.norm.running_mean, module.norm.num_batches_tracked])
     for a, b in zip(*results, strict=True):
-        np.testing.assert_allclose(b.detach().numpy(), a.detach().numpy(), rtol=1e-4, atol=1e-5)
+        # gradients before a normalization are small differences of numbers of the size of the largest
+        scale = max(float(a.detach().abs().max()), 1.0)
+        np.testing.assert_allclose(b.detach().numpy(), a.detach().numpy(), rtol=1e-4, atol=1e-5 * scale)
     assert "torch.ops.aten.linear(mul, p_layer_weight, p_layer_bias)" in str(programs[1])
 
 

@@ -36,6 +36,7 @@ _DIFFERENCES: list[tuple[str, str, tuple[str, ...]]] = [
     ("jax differences", "one triangle is read, torch's gradient is not cut to it", ("cholesky_solve", "cholesky_inverse")),
     ("jax", "JAX has no derivative of it", ("linalg.householder_product", "orgqr", "ormqr")),
     ("jax differences", "JAX has no derivative of it, and it is a step", ("nextafter",)),
+    ("rules jax differences", "its statistics are detached, as in torch", ("native_layer_norm", "native_batch_norm")),
     ("rules jax differences", "its draws depend on which elements are negative, which nobody knows inside of JAX", ("nn.functional.rrelu",)),
 ]  # fmt: skip
 #: The same for paths of which only some samples lie on such points; they are left out where all samples run.
@@ -214,6 +215,7 @@ def test_all_samples_agree(family: str) -> None:
 NOT_COVERED = {
     **dict.fromkeys((name for name in RULED if name.endswith((".drawn", ".compared", ".shifted", ".scaled"))), "a random draw: the gradient is zero"),
     "_fake_quantize": "a straight-through estimator, not the derivative of what is computed",
+    "_lobpcg_eigenpairs": "its function is the identity of what was found before, its derivative that of finding it: tests/aten/test_lobpcg.py",
     "_sparse_softmax.grouped": "its values stand in a sparse tensor",
     "floor_divide": "torch refuses to differentiate it", "geqrf": "torch refuses to differentiate it",
     "ldl_factor": "torch refuses to differentiate it", "ldl_factor_ex": "torch refuses to differentiate it",

@@ -188,6 +188,7 @@ def test_keyboard_interrupt_ends_the_process_by_its_signal(tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
     )
     assert process.stdout.readline() == "ready\n"
     time.sleep(0.1)

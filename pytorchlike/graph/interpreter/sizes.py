@@ -30,6 +30,15 @@ class SymbolicProgram:
         self.jaxpr, self.consts, self.outputs = closed.jaxpr, closed.consts, outputs
         self.texts: dict[Any, CodeType] = {}
         self.unchanging: dict[int, Any] = {}
+        self._places: dict[int, tuple[list[str], list[Any]]] = {}
+
+    def places_of(self, equation: Any) -> tuple[list[str], list[Any]]:
+        """Where an equation has symbols: names of parameters, and variables."""
+        found = self._places.get(id(equation))
+        if found is None:
+            variables = [v for v in (*equation.invars, *equation.outvars) if not isinstance(v, Literal) and any(map(is_symbolic_dim, v.aval.shape))]
+            found = self._places[id(equation)] = [name for name, p in equation.params.items() if _has_symbols(p)], variables
+        return found
 
 
 class _Variable:
@@ -68,27 +77,25 @@ class Sizes:
         """An equation with numbers in the place of symbols, and whether there were any."""
         from .prepare import Equation
 
-        changed = False
+        names, variables = self.program.places_of(equation)
+        if not names and not variables:
+            return Equation(equation.primitive, equation.params, equation.invars, equation.outvars, self), False
+        params = {**equation.params, **{name: self._replaced(equation.params[name]) for name in names}}
+        known = {v: _Variable(jax.ShapeDtypeStruct(self.shape(v.aval.shape), v.aval.dtype)) for v in variables}
+        inputs, outputs = ([v if isinstance(v, Literal) else known.get(v, v) for v in each] for each in (equation.invars, equation.outvars))
+        return Equation(equation.primitive, params, inputs, outputs, self), True
 
-        def replace(parameter: Any) -> Any:
-            nonlocal changed
-            if is_symbolic_dim(parameter):
-                changed = True
-                return self.number(parameter)
-            if isinstance(parameter, tuple):
-                found = [replace(each) for each in parameter]
-                return type(parameter)(*found) if hasattr(parameter, "_fields") else tuple(found)
-            if isinstance(parameter, (Jaxpr, ClosedJaxpr)):
-                changed = True  # it may hold symbols, and whoever prepares it needs the numbers
-            return parameter
+    def _replaced(self, parameter: Any) -> Any:
+        if is_symbolic_dim(parameter):
+            return self.number(parameter)
+        if isinstance(parameter, tuple):
+            found = [self._replaced(each) for each in parameter]
+            return type(parameter)(*found) if hasattr(parameter, "_fields") else tuple(found)
+        return parameter
 
-        def variable(atom: Any) -> Any:
-            nonlocal changed
-            if isinstance(atom, Literal) or not any(is_symbolic_dim(n) for n in atom.aval.shape):
-                return atom
-            changed = True
-            return _Variable(jax.ShapeDtypeStruct(self.shape(atom.aval.shape), atom.aval.dtype))
 
-        params = {name: replace(parameter) for name, parameter in equation.params.items()}
-        inputs, outputs = [variable(v) for v in equation.invars], [variable(v) for v in equation.outvars]
-        return Equation(equation.primitive, params, inputs, outputs, self), changed
+def _has_symbols(parameter: Any) -> bool:
+    if isinstance(parameter, tuple):
+        return any(_has_symbols(each) for each in parameter)
+    # a program may hold symbols, and whoever prepares it needs the numbers
+    return is_symbolic_dim(parameter) or isinstance(parameter, (Jaxpr, ClosedJaxpr))

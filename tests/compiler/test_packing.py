@@ -10,12 +10,20 @@ import pytest
 import pytorchlike as torch
 from pytorchlike import nn
 from pytorchlike.compiler.equal_results import numbered
-from pytorchlike.graph import recorder
+from pytorchlike.graph import recorder, tiers
 from pytorchlike.graph.packed import PackedArrays
 from pytorchlike.interop.jax import pure
 from pytorchlike.nn import functional as F
 
 STEPS = 12
+
+
+@pytest.fixture(autouse=True)
+def usual_tiers():
+    """What is packed has reached the full tier."""
+    with tiers.forced(""):
+        yield
+
 
 
 def _training(wrap, optimizer="Adam", width=8):

@@ -457,7 +457,7 @@ class Replay:
     def _is_hot(self) -> bool:
         """Whether the program runs so often that it is, or now would be, compiled fully."""
         return any(
-            len(program.parts) == 1 and tiers.is_due(tiers.QUICK, program.parts[0].runs + 1, 1) for program, _ in self.position.programs.values()
+            len(program.parts) == 1 and tiers.is_due(tiers.QUICK, program.parts[0].runs + 1) for program, _ in self.position.programs.values()
         )
 
     def gradient_results(self) -> list[int]:

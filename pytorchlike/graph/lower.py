@@ -89,13 +89,13 @@ class Part:
         avals: of the slots that it reads.
         tier: how it runs now (`tiers`).
         runs: how often it has run.
-        relatives: how many programs had the same operators when it was made, itself included.
+        family: what it has in common with programs of the same operators.
         compile_seconds: how long tracing for XLA and XLA took.
     """
 
     __slots__ = (
         "live", "inputs", "donated", "steps", "avals", "float_count", "int_count", "floats", "ints", "target", "function", "host", "tier", "runs",
-        "relatives", "job", "compile_seconds",
+        "family", "job", "compile_seconds",
     )  # fmt: skip
 
     def __init__(self, live: tuple[int, ...], inputs: tuple[int, ...], donated: tuple[int, ...], steps: list[State], avals: dict[int, Aval],
@@ -116,7 +116,7 @@ class Part:
         self.job: background.Job | None = None
         self.compile_seconds = 0.0
         self.tier = tiers.first_tier(self.target.platform, target == CPU and all(s.inference is not None and s.inference.traced is not None for s in steps))
-        self.relatives = tiers.relatives([s.instruction.name for s in steps if s.instruction is not None]) if self.tier is tiers.INTERPRETED else 1
+        self.family = tiers.family_of([s.instruction.name for s in steps if s.instruction is not None])
         self.function: Callable[..., tuple[list[Any], Any]] | None = None
 
     def _compile(self, tier: str) -> Callable[..., tuple[list[Any], Any]]:
@@ -145,17 +145,19 @@ class Part:
             return self.tier
         pieces = 0 if self.host is None else self.host.pieces
         compiled = f", {pieces} operators compiled singly" if pieces else ""
-        return f"{self.tier}{compiled}: {tiers.outlook(self.relatives)}"
+        return f"{self.tier}{compiled}: {tiers.outlook(self.family, self.runs)}"
 
     def _advance(self) -> None:
         """Change the tier, or prepare for that, where this run is the one to do so."""
         run = self.runs + 1
-        if tiers.is_due(self.tier, run, self.relatives):
+        if self.tier is tiers.INTERPRETED:
+            tiers.count_run(self.family, run)
+        if tiers.is_due(self.tier, run, self.family):
             job = self.job
             self.function = None if job is None else job.result()
             self.tier = tiers.FULL
             self.host = self.job = None
-        elif self.tier is tiers.INTERPRETED and tiers.starts_background(run, self.relatives):
+        elif self.tier is tiers.INTERPRETED and self.job is None and tiers.starts_background(run, self.family):
             self.job = background.submit(functools.partial(self._compile, tiers.FULL))
 
     def run(self, values: list[Value], floats: list[float], ints: list[int], protected: frozenset[int]) -> tuple[list[Any], Any]:

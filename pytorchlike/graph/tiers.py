@@ -6,8 +6,8 @@ runs once, or with a new size each time, never earns it back.  So on the CPU
 1. a new program is **interpreted** by numpy (`host`), without any compilation.  At its third run it is handed to a background thread that
    compiles it fully, and from its eighth run on it runs **full**, waiting for the compiler if need be.  The switch depends on the number
    of runs alone, so a script gives the same bits each time it is run;
-2. where programs keep coming that have the same operators in other sizes, each has to run that many times more often: traces that keep
-   changing stay interpreted;
+2. where programs have come only once that have the same operators (in other sizes, mostly), each has to run that many times more often:
+   traces that keep changing stay interpreted;
 3. what a compiled function captured, which comes again by intention, is not interpreted: it starts **quick**, compiled without LLVM's
    optimisations and without XLA's fusion emitters (about a fifth of the time), and is compiled fully at its third run.
 
@@ -22,7 +22,10 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-__all__ = ["COMPILED_FROM", "FULL", "HANDED_OVER_AT", "INTERPRETED", "QUICK", "QUICK_RUNS", "first_tier", "forced", "is_due", "options", "outlook", "relatives", "starts_background"]
+__all__ = [
+    "COMPILED_FROM", "FULL", "HANDED_OVER_AT", "INTERPRETED", "QUICK", "QUICK_RUNS", "count_run", "family_of", "first_tier", "forced", "is_due", "options", "outlook",
+    "starts_background",
+]  # fmt: skip
 
 INTERPRETED, QUICK, FULL = "interpreted", "quick", "full"
 
@@ -36,15 +39,19 @@ QUICK_RUNS = 2
 _QUICK_OPTIONS = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 _forced = os.environ.get("PYTORCHLIKE_TIERS", "")
 
-#: The operators of a program, in order (as a hash) -> how many programs have them.
-_same_operators: Counter[int] = Counter()
+#: The operators of programs, in order (as a hash) -> how many programs with them have run once and not again.
+_seen_once: Counter[int] = Counter()
 
 
-def relatives(operators: Sequence[str]) -> int:
-    """Count a new program; returns how many there are now with the same operators."""
-    key = hash(tuple(operators))
-    _same_operators[key] += 1
-    return _same_operators[key]
+def family_of(operators: Sequence[str]) -> int:
+    """What programs with the same operators have in common."""
+    return hash(tuple(operators))
+
+
+def count_run(family: int, run: int) -> None:
+    """A program of a family runs for the so-manieth time (the first is 1)."""
+    if run <= 2:
+        _seen_once[family] += 1 if run == 1 else -1
 
 
 def first_tier(platform: str, interpretable: bool) -> str:
@@ -54,24 +61,25 @@ def first_tier(platform: str, interpretable: bool) -> str:
     return INTERPRETED if interpretable and _forced != QUICK else QUICK
 
 
-def starts_background(run: int, relatives: int) -> bool:
-    """Whether an interpreted program's compilation starts at this run (the first is 1)."""
-    return _forced == "" and run == HANDED_OVER_AT * relatives
+def starts_background(run: int, family: int) -> bool:
+    """Whether an interpreted program's compilation starts at this run (the first is 1), if it has not started."""
+    return _forced == "" and run >= HANDED_OVER_AT * (1 + _seen_once[family])
 
 
-def is_due(tier: str, run: int, relatives: int) -> bool:
+def is_due(tier: str, run: int, family: int = 0) -> bool:
     """Whether a program that is not in the full tier yet is in it from this run on (the first is 1)."""
     if tier is INTERPRETED:
-        return _forced != INTERPRETED and run >= COMPILED_FROM * relatives
+        return _forced != INTERPRETED and run >= COMPILED_FROM * (1 + _seen_once[family])
     return _forced != QUICK and run > QUICK_RUNS
 
 
-def outlook(relatives: int) -> str:
+def outlook(family: int, runs: int) -> str:
     """When an interpreted program will be compiled, in words."""
     if _forced == INTERPRETED:
         return "this tier is forced"
-    others = f", as {relatives - 1} others have the same operators" if relatives > 1 else ""
-    return f"compiled from run {COMPILED_FROM * relatives}{others}"
+    others = _seen_once[family] - (runs == 1)
+    because = f", as {others} others with the same operators came only once" if others else ""
+    return f"compiled from run {COMPILED_FROM * (1 + others)}{because}"
 
 
 def options(tier: str) -> dict | None:

@@ -206,7 +206,7 @@ def measure(programs: dict[str, Callable[[], Any]], rounds: int, seconds: float 
     found: dict[str, list[float]] = {name: [] for name in programs}
     counts = {}
     for name, run in programs.items():
-        for _ in range(5):
+        for _ in range(10):  # the eager ones are compiled from their eighth run on
             run()
         start = time.process_time()
         run()

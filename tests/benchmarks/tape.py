@@ -80,7 +80,7 @@ def measure_speed(rounds: int) -> dict[str, dict[str, Any]]:
     found = {}
     theirs, mine = graphs(torch), graphs(ours)
     for name in theirs:
-        for _ in range(5):  # the trace's programs are compiled fully after a few runs
+        for _ in range(12):  # the trace's programs are compiled fully after a few runs
             backward_seconds(mine[name]), backward_seconds(theirs[name])
         pairs = [(backward_seconds(theirs[name]), backward_seconds(mine[name])) for _ in range(rounds)]
         ratios = [m / t for t, m in pairs]

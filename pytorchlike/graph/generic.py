@@ -11,6 +11,8 @@ that differ from each other, from all other sizes of the inputs, and from 0 and 
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
@@ -19,6 +21,7 @@ import numpy as np
 from jax import export
 
 from ..core.bounded import remember
+from ..core.state import thread
 from .interpreter import Sizes, SymbolicProgram
 from .value import Aval
 
@@ -138,18 +141,39 @@ class Family:
         found = {name: history[0] for history, name in names.items()}
         if not _are_distinct(found, [n for n in places if type(n) is int]):
             return None
-        scope = export.SymbolicScope([f"{name} >= 2" for name in found])
-        of_name = dict(zip(found, export.symbolic_shape(",".join(found), scope=scope)))
-        rest = iter(places)
-        symbolic = [SymbolicAval(tuple([of_name.get(n, n) for _, n in zip(aval.size, rest)]), aval) for aval in avals]
-        try:
-            closed, outputs = trace(symbolic)
-        except Exception:  # whatever a function does that is not defined for symbols: it is traced for numbers
+
+        def make() -> SymbolicProgram:
+            scope = export.SymbolicScope([f"{name} >= 2" for name in found])
+            of_name = dict(zip(found, export.symbolic_shape(",".join(found), scope=scope)))
+            rest = iter(places)
+            return SymbolicProgram(*trace([SymbolicAval(tuple([of_name.get(n, n) for _, n in zip(aval.size, rest)]), aval) for aval in avals]))
+
+        program = _on_own_stack(make)
+        if program is None:
             self.failures += 1
             return None
-        program = SymbolicProgram(closed, outputs)
         self.patterns.append(_Pattern(tuple(places), program))
         return _with_numbers(program, found)
+
+
+def _on_own_stack(make: Callable[[], SymbolicProgram]) -> SymbolicProgram | None:
+    """What a function returns; None when it raises, as one does that does with sizes what is not defined for symbols.
+
+    It runs in a thread: JAX keeps errors over symbols in cycles with the frames that raised them, and these keep all frames below them on the
+    stack, among them the recorder's with the values that are being recorded, which it would then take for live.
+    """
+    made: list[SymbolicProgram] = []
+    state = thread.state
+
+    def run() -> None:
+        thread.state = state
+        with contextlib.suppress(Exception):
+            made.append(make())
+
+    worker = threading.Thread(target=run, name="pytorchlike-symbols")
+    worker.start()
+    worker.join()
+    return made[0] if made else None
 
 
 def _with_numbers(program: SymbolicProgram, symbols: dict[str, int]) -> tuple[Sizes, list[Any]]:

@@ -18,7 +18,20 @@ from ..graph.value import Aval, aval_of
 from ..tensors.tape import Edge
 from ..tensors.tensor import Tensor
 
-__all__ = ["ComposedTensor", "bound_arguments", "called_name", "check_not_leaf"]
+__all__ = ["ComposedTensor", "Implementations", "bound_arguments", "called_name", "check_not_leaf"]
+
+
+class Implementations(dict[str, Callable]):
+    """Name of a function, method or property -> what it does where an argument is a tensor of one of these classes."""
+
+    def declare(self, *names: str) -> Callable[[Callable], Callable]:
+        """A decorator that enters a function under these names."""
+
+        def enter(function: Callable) -> Callable:
+            self.update(dict.fromkeys(names, function))
+            return function
+
+        return enter
 
 
 class ComposedTensor(Tensor):

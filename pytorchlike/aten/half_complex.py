@@ -18,20 +18,12 @@ from ..core.size import Size
 from ..dispatch.registry import Operator, Promote, lookup
 from ..tensors.tensor import Tensor, new_tensor, tensor_method
 from . import copy
-from .composed import ComposedTensor, called_name, check_not_leaf
+from .composed import ComposedTensor, Implementations, called_name, check_not_leaf
 
 __all__ = ["HalfComplexTensor"]
 
-_IMPLEMENTATIONS: dict[str, Callable] = {}
-
-
-def _implements(*names: str) -> Callable[[Callable], Callable]:
-    def declare(function: Callable) -> Callable:
-        for name in names:
-            _IMPLEMENTATIONS[name] = function
-        return function
-
-    return declare
+_IMPLEMENTATIONS = Implementations()
+_implements = _IMPLEMENTATIONS.declare
 
 
 class HalfComplexTensor(ComposedTensor):

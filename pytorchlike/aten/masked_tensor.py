@@ -18,7 +18,7 @@ from ..core.layouts import sparse_coo, sparse_csr, strided
 from ..dispatch.registry import Composite, ViewOperator, lookup
 from ..tensors.tensor import Tensor, new_tensor
 from . import masked
-from .composed import ComposedTensor, bound_arguments, called_name
+from .composed import ComposedTensor, Implementations, bound_arguments, called_name
 from .sparse_tensor import SparseTensor, like
 
 __all__ = ["MaskedTensor", "as_masked_tensor", "is_masked_tensor", "masked_tensor"]
@@ -52,16 +52,8 @@ _OF_DATA = frozenset(
 )
 _REDUCTIONS = frozenset("sum mean amin amax argmin argmax prod all norm var std".split())
 
-_IMPLEMENTATIONS: dict[str, Callable] = {}
-
-
-def _implements(*names: str) -> Callable[[Callable], Callable]:
-    def declare(function: Callable) -> Callable:
-        for name in names:
-            _IMPLEMENTATIONS[name] = function
-        return function
-
-    return declare
+_IMPLEMENTATIONS = Implementations()
+_implements = _IMPLEMENTATIONS.declare
 
 
 class MaskedTensor(ComposedTensor):

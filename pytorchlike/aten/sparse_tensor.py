@@ -23,7 +23,7 @@ from ..tensors import storages  # noqa: F401 - Tensor's methods, all of which th
 from ..tensors.convert import host_array
 from ..tensors.tensor import Tensor, new_tensor
 from . import copy, indexing, legacy, tensor_methods  # noqa: F401 - the same
-from .composed import ComposedTensor, bound_arguments, called_name, check_not_leaf
+from .composed import ComposedTensor, Implementations, bound_arguments, called_name, check_not_leaf
 
 __all__ = [
     "COMPRESSED", "IMPLEMENTATIONS", "LAYOUT_NAMES", "SparseTensor", "become", "compressed", "coo", "host", "index_tensor", "like", "linear_index",
@@ -41,19 +41,10 @@ COMPRESSED: dict[layout, tuple[str, str, bool, bool]] = {
 LAYOUT_NAMES = {"sparse_coo": "Sparse", "sparse_csr": "SparseCsr", "sparse_csc": "SparseCsc", "sparse_bsr": "SparseBsr", "sparse_bsc": "SparseBsc",
                 "strided": "Strided"}  # fmt: skip
 
-#: Name of a function, method or property -> what it does where an argument is sparse.
-IMPLEMENTATIONS: dict[str, Callable] = {}
-
-
-def sparse(*names: str) -> Callable[[Callable], Callable]:
-    """Declare what the functions and methods of these names do with sparse arguments."""
-
-    def declare(function: Callable) -> Callable:
-        for name in names:
-            IMPLEMENTATIONS[name] = function
-        return function
-
-    return declare
+#: What functions, methods and properties do where an argument is sparse ...
+IMPLEMENTATIONS = Implementations()
+#: ... and the decorator that declares it.
+sparse = IMPLEMENTATIONS.declare
 
 
 # ---------------------------------------------------------------------------------------------------------------- the class

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..autograd.grad_mode import enable_grad, set_grad_enabled
+from ..autograd.grad_mode import set_grad_enabled
 from ..core import dtype as dtypes
 from ..core.lazy import uncollected
 from ..core.state import thread
@@ -20,7 +20,7 @@ from ..graph.recorder import record, step_boundary
 from ..graph.value import aval_of, constant, on_device
 from ..tensors.mutation import check_writable, write_into
 from ..tensors.tensor import Tensor, make_tensor, relayout
-from .optimizer import Optimizer
+from .optimizer import Optimizer, loss_of
 
 __all__ = ["Check", "RuleOptimizer"]
 
@@ -195,10 +195,7 @@ class RuleOptimizer(Optimizer):
         Args:
             closure: computes the loss anew and returns it; so does ``step`` then.
         """
-        loss = None
-        if closure is not None:
-            with enable_grad():
-                loss = closure()
+        loss = loss_of(closure)
         for group in self.param_groups:
             with set_grad_enabled(bool(group.get("differentiable"))):
                 self._apply_group(group)

@@ -10,6 +10,7 @@ from copy import deepcopy
 from itertools import chain
 from typing import Any
 
+from ..autograd.grad_mode import enable_grad
 from ..core.handle import RemovableHandle, register
 from ..tensors.tensor import Tensor
 from ._for_subclasses import (  # noqa: F401 - torch has them here
@@ -24,7 +25,7 @@ from ._for_subclasses import (  # noqa: F401 - torch has them here
     group_tensors,
 )
 
-__all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
+__all__ = ["Optimizer", "loss_of", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
 _global_optimizer_pre_hooks: OrderedDict[int, Callable] = OrderedDict()
 _global_optimizer_post_hooks: OrderedDict[int, Callable] = OrderedDict()
@@ -48,6 +49,14 @@ def register_optimizer_step_pre_hook(hook: Callable) -> RemovableHandle:
 def register_optimizer_step_post_hook(hook: Callable) -> RemovableHandle:
     """Call ``hook(optimizer, args, kwargs)`` after each step of every optimizer."""
     return register(_global_optimizer_post_hooks, hook)
+
+
+def loss_of(closure: Callable[[], Any] | None) -> Any:
+    """What the closure given to ``step`` returns, computed with gradients on; None without one."""
+    if closure is None:
+        return None
+    with enable_grad():
+        return closure()
 
 
 class Optimizer:

@@ -6,13 +6,13 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ..autograd.grad_mode import enable_grad, no_grad
+from ..autograd.grad_mode import no_grad
 from ..graph.instruction import Instruction
 from ..graph.recorder import record, step_boundary
 from ..tensors.mutation import write_into
 from ..tensors.tensor import Tensor
 from ._rules import _full
-from .optimizer import Optimizer
+from .optimizer import Optimizer, loss_of
 
 __all__ = ["SparseAdam"]
 
@@ -54,10 +54,7 @@ class SparseAdam(Optimizer):
         Args:
             closure: computes the loss anew and returns it; so does ``step`` then.
         """
-        loss = None
-        if closure is not None:
-            with enable_grad():
-                loss = closure()
+        loss = loss_of(closure)
         for group in self.param_groups:
             with_gradient = [p for p in group["params"] if p.grad is not None]
             for p in with_gradient:

@@ -10,8 +10,8 @@ import pytest
 
 import pytorchlike as torch
 from pytorchlike.core.state import thread
-from pytorchlike.graph import generic, tiers
-from pytorchlike.graph.instruction import Instruction
+from pytorchlike.graph import generic, instruction, tiers
+from pytorchlike.graph.instruction import Instruction, Traced
 from pytorchlike.graph.recorder import record
 
 F = torch.nn.functional
@@ -66,33 +66,26 @@ def _outcome(call, n: int) -> list[np.ndarray]:
 @pytest.mark.parametrize("name", CALLS)
 def test_sizes_one_after_the_other(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generic, "_families", {})
-    torch.graph.forget_programs()
-    for instruction in {i for i, _ in list(_traced())}:
-        instruction._traced.clear()
-        instruction._inferred.clear()
+    _forget_traces()
     sizes = [n for n in SIZES if n >= SMALLEST.get(name, 1)]
     found = [_outcome(CALLS[name], n) for n in sizes]
     patterns = sum(len(family.patterns) for family in generic._families.values())
     assert patterns, "nothing was traced for all sizes"
     monkeypatch.setattr(Instruction, "_trace", _trace_for_numbers)
-    torch.graph.forget_programs()
-    for instruction in {i for i, _ in list(_traced())}:
-        instruction._traced.clear()
-        instruction._inferred.clear()
+    _forget_traces()
     for n, generic_outcome in zip(sizes, found, strict=True):
         for mine, expected in zip(generic_outcome, _outcome(CALLS[name], n), strict=True):
             np.testing.assert_allclose(mine, expected, rtol=1e-5, atol=1e-5, err_msg=f"size {n}")
 
 
-def _traced():
-    from pytorchlike.graph import instruction
-
-    return instruction._traced
+def _forget_traces() -> None:
+    torch.graph.forget_programs()
+    for made in {made for made, _ in list(instruction._traced)}:
+        made._traced.clear()
+        made._inferred.clear()
 
 
 def _trace_for_numbers(self: Instruction, avals):
-    from pytorchlike.graph.instruction import Traced
-
     closed, outputs = self._jaxpr(self.call, avals)
     return Traced(outputs, lambda: closed)
 

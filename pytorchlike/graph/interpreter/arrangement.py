@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -95,28 +97,36 @@ def _rev(equation: Equation) -> Run:
     return lambda x: np.flip(x, dimensions)
 
 
+@functools.lru_cache(maxsize=4096)
+def _places(size: tuple[int, ...], config: tuple[tuple[int, int, int], ...]) -> tuple[list[int], tuple[slice, ...], tuple[slice, ...]]:
+    """The size of a padded array, where the elements go in it, and which of them are not cut off."""
+    whole, into, out_of = [], [], []
+    for n, (low, high, gap) in zip(size, config):
+        step = gap + 1
+        m = max(((n - 1) * step + 1 if n else 0) + low + high, 0)
+        first = -(low // step) if low < 0 else 0  # the first element that is not cut off
+        last = max(first, min(n, -(-(m - low) // step)))  # one behind the last that still lies inside
+        start = low + first * step
+        whole.append(m)
+        into.append(slice(start, start + (last - first - 1) * step + 1 if last > first else start, step))
+        out_of.append(slice(first, last))
+    return whole, tuple(into), tuple(out_of)
+
+
+def padded(x: Any, config: Sequence[tuple[int, int, int]], fill: Any) -> Any:
+    """An array with (elements before, elements behind, elements between) added in each dimension; a negative number cuts off."""
+    if all(low == high == gap == 0 for low, high, gap in config):
+        return x
+    whole, into, out_of = _places(x.shape, tuple(config))
+    result = np.full(whole, fill, x.dtype)
+    result[into] = x[out_of]
+    return result
+
+
 @primitive("pad")
 def _pad(equation: Equation) -> Run:
-    """Padding at both ends (negative: cutting off) and between elements."""
-    config, size, dtype = equation.params["padding_config"], equation.outvars[0].aval.shape, dtype_of(equation.outvars[0])
-    old = equation.invars[0].aval.shape
-    target, source = [], []
-    for (low, _high, gap), n, m in zip(config, old, size):
-        step = gap + 1
-        first = max(0, -(low // step)) if low < 0 else 0  # the first element that is not cut off
-        last = min(n, -(-(m - low) // step))  # one behind the last that still lies inside
-        last = max(first, last)
-        source.append(slice(first, last))
-        start = low + first * step
-        target.append(slice(start, start + (last - first - 1) * step + 1 if last > first else start, step))
-    into, out_of = tuple(target), tuple(source)
-
-    def pad(x: Any, value: Any) -> Any:
-        result = np.full(size, value, dtype)
-        result[into] = x[out_of]
-        return result
-
-    return pad
+    config = equation.params["padding_config"]
+    return lambda x, fill: padded(x, config, fill)
 
 
 @primitive("iota")

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from .arrangement import padded
 from .table import Equation, Run, dtype_of, primitive, widened
 
 #: A convolution works on as many samples at a time as this many bytes of patches allow.
 _PATCH_BYTES = 32 << 20
 
 
-def _product(a: np.dtype, b: np.dtype, result: np.dtype) -> tuple[np.dtype, Any]:
-    """What a product is computed in, and ``matmul`` for it (integers: numpy has no BLAS for them, float64 is exact up to 2**53 only)."""
-    wide = widened(np.result_type(a, b) if a.kind == result.kind else result)
-    return (result if result.kind in "ui" else wide), np.matmul
+def _wide(a: np.dtype, b: np.dtype, result: np.dtype) -> np.dtype:
+    """What a product is computed in (integers in the result's dtype: float64 is exact up to 2**53 only)."""
+    return result if result.kind in "ui" else widened(np.result_type(a, b) if a.kind == result.kind else result)
 
 
 def _blas_ready(x: Any) -> Any:
@@ -42,7 +42,7 @@ def _dot_general(equation: Equation) -> Run:
     rows, inner = math.prod(left[d] for d in left_free), math.prod(left[d] for d in left_sum)
     columns = math.prod(right[d] for d in right_free)
     left_size, right_size = (*batch, rows, inner), (*batch, inner, columns)
-    wide, matmul = _product(dtype_of(equation.invars[0]), dtype_of(equation.invars[1]), result)
+    wide = _wide(dtype_of(equation.invars[0]), dtype_of(equation.invars[1]), result)
 
     def multiply(a: Any, b: Any) -> Any:
         if a.dtype != wide:
@@ -51,28 +51,9 @@ def _dot_general(equation: Equation) -> Run:
             b = b.astype(wide)
         a = _blas_ready(np.transpose(a, left_order).reshape(left_size))
         b = _blas_ready(np.transpose(b, right_order).reshape(right_size))
-        return np.reshape(matmul(a, b), size).astype(result, copy=False)
+        return np.reshape(np.matmul(a, b), size).astype(result, copy=False)
 
     return multiply
-
-
-def _dilated(x: Any, axis_steps: tuple[int, ...], padding: Any, fill: Any) -> Any:
-    """Spatial dimensions (from the second on) spread by their steps and padded (a negative padding cuts off)."""
-    spatial = x.shape[2:]
-    spread = [(n - 1) * step + 1 if n else 0 for n, step in zip(spatial, axis_steps)]
-    target = [n + low + high for n, (low, high) in zip(spread, padding)]
-    if list(spatial) == target and all(low == 0 for low, _ in padding):
-        return x
-    result = np.full((*x.shape[:2], *[max(n, 0) for n in target]), fill, x.dtype)
-    into, out_of = [slice(None)] * 2, [slice(None)] * 2
-    for n, step, (low, _), m in zip(spatial, axis_steps, padding, target):
-        first = -(low // step) if low < 0 else 0
-        last = max(min(n, -(-(m - low) // step)), first)
-        start = low + first * step
-        into.append(slice(start, start + (last - first - 1) * step + 1 if last > first else start, step))
-        out_of.append(slice(first, last))
-    result[tuple(into)] = x[tuple(out_of)]
-    return result
 
 
 @primitive("conv_general_dilated")
@@ -80,10 +61,11 @@ def _convolution(equation: Equation) -> Run:
     """A convolution as a product of patches and weights, some samples at a time."""
     p = equation.params
     numbers, strides, padding = p["dimension_numbers"], p["window_strides"], p["padding"]
-    spread, holes = p["lhs_dilation"], p["rhs_dilation"]
+    holes = p["rhs_dilation"]
+    around = [(0, 0, 0), (0, 0, 0), *[(low, high, step - 1) for (low, high), step in zip(padding, p["lhs_dilation"])]]
     groups, batch_groups = p["feature_group_count"], p["batch_group_count"]
     size, result = equation.outvars[0].aval.shape, dtype_of(equation.outvars[0])
-    wide, matmul = _product(dtype_of(equation.invars[0]), dtype_of(equation.invars[1]), result)
+    wide = _wide(dtype_of(equation.invars[0]), dtype_of(equation.invars[1]), result)
     back = np.argsort(numbers.out_spec)
 
     def single(x: Any, w: Any) -> Any:
@@ -103,13 +85,13 @@ def _convolution(equation: Equation) -> Run:
         patches = np.lib.stride_tricks.as_strided(x, shape, strides_of, writeable=False)
         at_once = max(1, _PATCH_BYTES // max(1, rows * inner * wide.itemsize))
         for k in range(0, count, at_once):
-            matmul(patches[k : k + at_once].reshape(-1, inner), weights, out=found[k : k + at_once].reshape(-1, w.shape[0]))
+            np.matmul(patches[k : k + at_once].reshape(-1, inner), weights, out=found[k : k + at_once].reshape(-1, w.shape[0]))
         return np.moveaxis(found.reshape(count, *out, w.shape[0]), -1, 1)
 
     def convolve(x: Any, w: Any) -> Any:
         x, w = x.astype(wide, copy=False), w.astype(wide, copy=False)
         x, w = np.transpose(x, numbers.lhs_spec), np.transpose(w, numbers.rhs_spec)
-        x = _dilated(x, spread, padding, wide.type(0))
+        x = padded(x, around, 0)
         if batch_groups > 1:
             found = np.concatenate([single(a, b) for a, b in zip(np.split(x, batch_groups, 0), np.split(w, batch_groups, 0))], 1)
         elif groups > 1 and w.shape[1] == 1 and w.shape[0] == groups:

@@ -179,7 +179,7 @@ def _clamp(equation: Equation) -> Run:
 def _select_n(equation: Equation) -> Run:
     if dtype_of(equation.invars[0]).kind == "b":
         return lambda which, no, yes: np.where(which, yes, no)
-    return lambda which, *cases: np.where(which == 0, cases[0], np.choose(which, cases)) if len(cases) < 32 else np.choose(which, cases)
+    return lambda which, *cases: np.choose(which, cases)
 
 
 @primitive("complex")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .arrangement import padded
 from .table import Equation, NotInterpretable, Run, dtype_of, primitive, widened
 
 _WINDOW_REDUCERS: dict[str, Any] = {"reduce_window_sum": np.add, "reduce_window_max": np.maximum, "reduce_window_min": np.minimum}
@@ -26,19 +27,6 @@ def _neutral(ufunc: Any, dtype: np.dtype) -> Any:
     return -np.inf if low else np.inf
 
 
-def padded(x: Any, padding: Any, spread: Any, fill: Any) -> Any:
-    """An array with elements spread apart and borders added."""
-    spread = spread or (1,) * x.ndim
-    if all(low == high == 0 for low, high in padding) and all(s == 1 for s in spread):
-        return x
-    if any(low < 0 or high < 0 for low, high in padding):
-        raise NotInterpretable("a window with a negative padding")
-    size = [(n - 1) * s + 1 + low + high for n, s, (low, high) in zip(x.shape, spread, padding)]
-    result = np.full(size, fill, x.dtype)
-    result[tuple(slice(low, low + (n - 1) * s + 1, s) for n, s, (low, _) in zip(x.shape, spread, padding))] = x
-    return result
-
-
 def places_of(window: Any, holes: Any, steps: Any, out: Any) -> list[tuple[slice, ...]]:
     """For each place of a window, the elements that stand there in all windows."""
     return [
@@ -55,10 +43,11 @@ def _reduce_window(equation: Equation) -> Run:
     if math.prod(window) > _LARGEST_WINDOW or any(low < 0 or high < 0 for low, high in p["padding"]) or 0 in size or dtype.kind == "c" and ufunc is not np.add:
         raise NotInterpretable("a large window")
     wide, fill = widened(dtype), _neutral(ufunc, dtype)
+    around = [(low, high, spread - 1) for (low, high), spread in zip(p["padding"], p["base_dilation"])]
     places = places_of(window, p["window_dilation"], p["window_strides"], size)
 
     def reduce(x: Any) -> Any:
-        x = padded(x, p["padding"], p["base_dilation"], fill)
+        x = padded(x, around, fill)
         total = x[places[0]].astype(wide)
         for place in places[1:]:
             ufunc(total, x[place], out=total)
@@ -81,7 +70,7 @@ def _select_and_scatter_add(equation: Equation) -> Run:
     inner = tuple(slice(low, low + n) for n, (low, _) in zip(operand.aval.shape, p["padding"]))
 
     def scatter(new: Any, x: Any) -> Any:
-        x = padded(x, p["padding"], None, fill)
+        x = padded(x, [(low, high, 0) for low, high in p["padding"]], fill)
         best, chosen = x[places[0]], np.zeros(new.shape, np.int32)
         for k, place in enumerate(places[1:], 1):
             other = x[place]

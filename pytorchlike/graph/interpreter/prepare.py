@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from jax.extend.core import Literal
 
-from .sizes import Sizes
+from .sizes import Equation, Sizes
 from .table import PRIMITIVES, NotInterpretable, Run, dtype_of
 
-__all__ = ["Equation", "Prepared", "prepare"]
+__all__ = ["Prepared", "prepare"]
 
 #: Primitives that only call another program, and the parameter it is in.
 _CALLS = {"jit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr", "remat2": "jaxpr", "core_call": "call_jaxpr"}
@@ -58,19 +58,6 @@ class Prepared:
                 for place, each in zip(result, function(*[places[k] for k in arguments])):
                     places[place] = each
         return [places[k] for k in self.outputs]
-
-
-class Equation:
-    """An equation of a jaxpr, its symbolic sizes replaced by numbers.
-
-    Attributes:
-        sizes: what they were replaced by; None when there are none.
-    """
-
-    __slots__ = ("primitive", "params", "invars", "outvars", "sizes")
-
-    def __init__(self, primitive: Any, params: dict[str, Any], invars: Sequence[Any], outvars: Sequence[Any], sizes: Sizes | None) -> None:
-        self.primitive, self.params, self.invars, self.outvars, self.sizes = primitive, params, invars, outvars, sizes
 
 
 class _Builder:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from types import CodeType
 from typing import Any
 
@@ -10,10 +11,23 @@ import jax
 from jax.export import is_symbolic_dim
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
-__all__ = ["Sizes", "SymbolicProgram"]
+__all__ = ["Equation", "Sizes", "SymbolicProgram"]
 
 #: What the text of a symbolic size may call.
 _FUNCTIONS = {"floordiv": operator.floordiv, "mod": operator.mod, "max": max, "min": min, "__builtins__": {}}
+
+
+class Equation:
+    """An equation of a jaxpr, its symbolic sizes replaced by numbers.
+
+    Attributes:
+        sizes: what they were replaced by; None when there are none.
+    """
+
+    __slots__ = ("primitive", "params", "invars", "outvars", "sizes")
+
+    def __init__(self, primitive: Any, params: dict[str, Any], invars: Sequence[Any], outvars: Sequence[Any], sizes: Sizes | None) -> None:
+        self.primitive, self.params, self.invars, self.outvars, self.sizes = primitive, params, invars, outvars, sizes
 
 
 class SymbolicProgram:
@@ -75,8 +89,6 @@ class Sizes:
 
     def equation(self, equation: Any) -> tuple[Any, bool]:
         """An equation with numbers in the place of symbols, and whether there were any."""
-        from .prepare import Equation
-
         names, variables = self.program.places_of(equation)
         if not names and not variables:
             return Equation(equation.primitive, equation.params, equation.invars, equation.outvars, self), False

@@ -12,7 +12,7 @@ __all__ = ["PRIMITIVES", "Equation", "NotInterpretable", "Run", "dtype_of", "pri
 #: A prepared primitive: arrays in, an array out (a sequence of them where the primitive has several results).
 Run = Callable[..., Any]
 
-#: An equation of a jaxpr (``prepare.Equation``).
+#: An equation of a jaxpr (``sizes.Equation``).
 Equation = Any
 
 #: primitive's name -> what prepares one equation of it.

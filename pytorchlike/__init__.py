@@ -20,6 +20,7 @@ from .aten.constructors import (
     broadcast_shapes,
     can_cast,
     from_dlpack,
+    from_file,
     from_numpy,
     frombuffer,
     get_default_device,
@@ -44,6 +45,7 @@ from .aten.constructors import (
     typename,
 )
 from .aten.legacy import LEGACY_TYPES as _legacy_types
+from .aten.legacy import set_default_tensor_type
 from .aten.sparse_create import (
     sparse_bsc_tensor,
     sparse_bsr_tensor,
@@ -58,8 +60,11 @@ from .backends.numerics import (
     get_deterministic_debug_mode,
     get_float32_matmul_precision,
     is_deterministic_algorithms_warn_only_enabled,
+    is_warn_always_enabled,
     set_deterministic_debug_mode,
     set_float32_matmul_precision,
+    set_flush_denormal,
+    set_warn_always,
     use_deterministic_algorithms,
 )
 from .core.device import device

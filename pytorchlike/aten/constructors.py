@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from ..tensors.tensor import Tensor
 from .copy import OTHER_KINDS, to
 
 __all__ = [
-    "as_tensor", "asarray", "broadcast_shapes", "can_cast", "from_dlpack", "from_numpy", "frombuffer", "get_default_device", "get_default_dtype", "get_device", "is_complex", "is_conj", "is_distributed",
+    "as_tensor", "asarray", "broadcast_shapes", "can_cast", "from_dlpack", "from_file", "from_numpy", "frombuffer", "get_default_device", "get_default_dtype", "get_device", "is_complex", "is_conj", "is_distributed",
     "is_floating_point", "is_neg", "is_nonzero", "is_signed", "is_storage", "is_tensor", "numel", "promote_types", "result_type", "scalar_tensor", "set_default_device", "set_default_dtype",
     "tensor", "typename",
 ]  # fmt: skip
@@ -89,6 +90,34 @@ def asarray(obj: Any, *, dtype: dtype | None = None, device: Any = None, copy: b
     elif not requires_grad and made.requires_grad:
         made = made.detach()
     return made
+
+
+def from_file(filename: Any, shared: bool | None = None, size: int = 0, *, dtype: dtype | None = None, layout: Any = None, device: Any = None,
+              pin_memory: bool = False) -> Tensor:  # fmt: skip
+    """A 1-D tensor on the CPU whose memory is a file.
+
+    Args:
+        shared: write what is written into the tensor to the file, which is made or made longer as needed.
+        size: number of elements.
+
+    Raises:
+        RuntimeError: another device, the file does not exist (without ``shared``) or is too short.
+    """
+    if device is not None and as_device(device).type != "cpu":
+        raise RuntimeError(f"from_file: only tensors on the CPU are supported, got {device}")
+    found = as_dtype(dtype, "from_file") or settings.default_dtype()
+    path, needed = Path(filename), size * found.itemsize
+    if shared:
+        with path.open("ab") as file:
+            if file.tell() < needed:
+                file.truncate(needed)
+    elif not path.exists():
+        raise RuntimeError(f"unable to open file <{filename}> in read-only mode: No such file or directory (2)")
+    elif path.stat().st_size < needed:
+        raise RuntimeError(f"file <{filename}> size <{path.stat().st_size}> is smaller than the required mapping size <{needed}>")
+    if not size:
+        return from_numpy(np.empty(0, found.numpy))
+    return from_numpy(np.asarray(np.memmap(path, found.numpy, "r+" if shared else "c", shape=(size,))))
 
 
 def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:

@@ -9,8 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..dispatch.batching import batch_of
-from ..dispatch.registry import FUNCTION, composite, op
+from ..dispatch.registry import FUNCTION, composite, lookup, op
 from .reduce import scalar_type, widened
+from .search import searchsorted
 from .shape import cat
 from .sparse_embedding import is_recorded, looked_up
 
@@ -117,9 +118,14 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     namespaces=(),
 )
 def bags(weight, indices, offsets, per_sample_weights, mode, include_last_offset, padding_idx):
-    """The sum, mean or maximum of the rows of every bag; bag ``i`` holds the indices from ``offsets[i]`` on; empty bags are 0."""
+    """The sum, mean or maximum of the rows of every bag; bag ``i`` holds the indices from ``offsets[i]`` on; empty bags are 0.
+
+    With ``include_last_offset`` the last offset ends the last bag.
+    """
     count = offsets.shape[0] - bool(include_last_offset)
     bag = jnp.searchsorted(offsets[:count], jnp.arange(indices.shape[0]), side="right") - 1
+    if include_last_offset and mode != "max" and padding_idx < 0:  # torch's other kernels take the last bag to the end
+        bag = jnp.where(jnp.arange(indices.shape[0]) < offsets[-1], bag, count)
     taken = widened(jnp.take(weight, indices, axis=0, mode="clip"))
     if per_sample_weights is not None:
         taken = taken * widened(per_sample_weights)[:, None]
@@ -141,8 +147,6 @@ def _(weight, indices, offsets, per_sample_weights, mode, include_last_offset, p
     _check_indices("embedding_bag", "indices", indices)
     if len(weight.shape) != 2:
         raise RuntimeError("'weight' must be 2-D")
-
-
 
 
 @bags.data_check(
@@ -222,6 +226,58 @@ def embedding_bag(
             places, padding = places.masked_fill(input == padding, count), count
         weight, input = cat([taken, taken.new_zeros((1, weight.shape[1]))]), places
     return bags(weight, input, offsets, per_sample_weights, mode, include_last_offset, padding)
+
+
+def _bag_sizes(indices, offsets, bag_count: int, padding: int):
+    """For each index the number of its bag, and for each bag how many indices count."""
+    places = indices.new_ones(indices.shape).cumsum(0).sub(1)
+    numbers = searchsorted(offsets, places, right=True).sub(1).to(indices.dtype)
+    counted = (indices != padding).to(indices.dtype)
+    return numbers, indices.new_zeros((bag_count,)).index_add(0, numbers, counted)
+
+
+@composite(
+    "embedding_bag.native(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, "
+    "Tensor? per_sample_weights=None, bool include_last_offset=False, int? padding_idx=None) -> (Tensor, Tensor, Tensor, Tensor)",
+    forms=FUNCTION,
+)
+def embedding_bag_native(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx):
+    """That of ``nn.functional`` with 0, 1 or 2 for the sum, mean or maximum, and what torch keeps of its bags.
+
+    Returns:
+        The bags; the bag of each index, the size of each bag and, for maxima, the index of each maximum.  Of sums torch keeps no sizes, and the
+        bags only beside padding.
+    """
+    if not 0 <= mode <= 2:
+        raise RuntimeError(f"embedding_bag: mode has to be 0 (sum), 1 (mean) or 2 (max), got {mode}")
+    how = ("sum", "mean", "max")[mode]
+    result = lookup("embedding_bag")(
+        indices, weight, offsets, scale_grad_by_freq=scale_grad_by_freq, mode=how, sparse=sparse, per_sample_weights=per_sample_weights,
+        include_last_offset=include_last_offset, padding_idx=padding_idx,
+    )  # fmt: skip
+    padding = _wrapped(padding_idx, weight.shape[0], "padding_idx must be within the number of embeddings")
+    count = result.shape[0]
+    if how == "sum":
+        kept = count if weight.requires_grad else offsets.shape[0]
+        numbers = indices.new_empty((0,)) if padding < 0 else _bag_sizes(indices, offsets[:count], count, padding)[0]
+        return result, numbers, indices.new_zeros((kept,)), indices.new_zeros((kept,))
+    numbers, sizes = _bag_sizes(indices, offsets[:count], count, padding)
+    return result, numbers, sizes, _maxima(weight.detach(), indices, numbers, count, padding) if how == "max" else sizes.clone()
+
+
+@op(
+    "_embedding_bag_maxima(Tensor weight, Tensor indices, Tensor numbers, int count, int padding) -> Tensor",
+    forms=FUNCTION, namespaces=(), differentiable=False,
+)  # fmt: skip
+def _maxima(weight, indices, numbers, count, padding):
+    """For each bag and column the index whose row has the maximum, the first of equals; 0 in empty bags."""
+    taken = jnp.take(weight, indices, axis=0, mode="clip")
+    bag = jnp.where(indices == padding, count, numbers)
+    peak = jax.ops.segment_max(taken, bag, count)
+    is_peak = taken == jnp.take(peak, bag, axis=0, mode="clip")
+    place = jnp.where(is_peak, jnp.arange(indices.shape[0])[:, None], indices.shape[0])
+    first = jax.ops.segment_min(place, bag, count)
+    return jnp.where(first < indices.shape[0], jnp.take(indices, first, mode="clip"), 0)
 
 
 # --- one hot ------------------------------------------------------------------------------------------------------------------------

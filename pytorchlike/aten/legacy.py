@@ -11,6 +11,7 @@ from ..core import state as settings
 from ..core.device import as_device, device_count
 from ..core.dtype import dtype
 from ..core.size import Size
+from ..core.state import thread
 from ..dispatch.call import host_tensor
 from ..tensors.construct import infer_array
 from ..tensors.storages import TypedStorage, UntypedStorage
@@ -19,7 +20,7 @@ from .constructors import COPY_CONSTRUCT, as_dtype, tensor
 from .copy import TYPE_NAMES, to
 from .create import empty
 
-__all__ = ["LEGACY_TYPES", "OPTION_NAMES", "new_legacy"]
+__all__ = ["LEGACY_TYPES", "OPTION_NAMES", "new_legacy", "set_default_tensor_type"]
 
 #: torch's C++ names of element types, as the old constructors' errors give them.
 OPTION_NAMES = {
@@ -140,3 +141,33 @@ LEGACY_TYPES: dict[str, tensortype] = {
     for name, found in TYPE_NAMES.items()
     if not name.startswith("Complex")
 }
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """Set the default dtype, and the device that goes with it, by one of the old tensor types; deprecated in torch.
+
+    Args:
+        t: a type such as ``torch.DoubleTensor``, or its name.
+
+    Raises:
+        TypeError: no floating type, or one of a device that is not there.
+    """
+    warnings.warn(
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and torch.set_default_device() as "
+        "alternatives.", UserWarning, stacklevel=2,
+    )  # fmt: skip
+    if isinstance(t, str):
+        name = t.removeprefix("torch.")
+        if name not in LEGACY_TYPES:
+            raise TypeError(f"invalid type name {t!r}: no tensor type of torch")
+        t = LEGACY_TYPES[name]
+    if t is Tensor:
+        return
+    if not isinstance(t, tensortype):
+        raise TypeError("invalid type object: only floating-point types are supported as the default type")
+    if not t.dtype.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
+    if t.is_cuda and not device_count("cuda"):
+        raise TypeError(f"type {t.__module__}.{t.__name__} not available. Torch not compiled with CUDA enabled.")
+    settings.set_default_dtype(t.dtype)
+    thread.state.device = as_device("cuda") if t.is_cuda else None

@@ -114,6 +114,7 @@ def fake_quantize_per_channel_affine(self, scale, zero_point, axis, quant_min, q
 # -- quantized tensors -------------------------------------------------------------------------------------------------------------------
 
 _REFUSED = "Could not run 'aten::{name}' with arguments from the 'QuantizedCPU' backend: pytorchlike has no arithmetic on quantized tensors; use dequantize()."
+_OWN = frozenset({"dequantize", "int_repr", "q_scale", "q_zero_point", "qscheme"})
 
 
 class QuantizedTensor(Tensor):
@@ -132,14 +133,15 @@ class QuantizedTensor(Tensor):
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
-        """Dequantize, refuse everything else.
+        """Tell what a quantized tensor is made of, refuse everything else.
 
         Raises:
             NotImplementedError: another function.
         """
-        if getattr(func, "__name__", "") == "dequantize":
-            return args[0].dequantize()
-        raise NotImplementedError(_REFUSED.format(name=getattr(func, "__name__", func)))
+        name = getattr(func, "__name__", str(func))
+        if name in _OWN:
+            return getattr(args[0], name)()
+        raise NotImplementedError(_REFUSED.format(name=name))
 
     @property
     def _value(self) -> NoReturn:  # type: ignore[override]

@@ -214,7 +214,7 @@ def _any(input: SparseTensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     return input._elements.any()
 
 
-@sparse("norm")
+@sparse("norm", "native_norm")
 def _norm(input: SparseTensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
     if dim is not None and (not isinstance(dim, (list, tuple)) or len(dim) != input.ndim):
         raise RuntimeError("norm_sparse currently only supports full reductions, so 'dim' must either be empty or contain all dimensions of the input")

@@ -9,12 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..core.layouts import sparse_coo, sparse_csr
-from ..dispatch.registry import composite, op
+from ..dispatch.registry import FUNCTION, METHOD, OUT, composite, op
 from ..tensors.tensor import Tensor
+from .shape import cat
 from .sparse_convert import as_coo, coalesced, dense, places_of, restored
 from .sparse_math import add
 from .sparse_tensor import (
     COMPRESSED,
+    LAYOUT_NAMES,
     SparseTensor,
     coo,
     host,
@@ -148,13 +150,42 @@ def _addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> 
     return input * beta + mv(mat, vec) * alpha
 
 
-@composite("hspmm(Tensor mat1, Tensor mat2) -> Tensor")
+@composite("sspaddmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", forms=FUNCTION | METHOD | OUT,
+           aliases=(".saddmm",))  # fmt: skip
+def _sspaddmm_of(self, mat1, mat2, *, beta=1, alpha=1):
+    """``beta * self + alpha * (mat1 @ mat2)`` with a sparse ``self`` and ``mat1``, and a dense ``mat2``; the result is sparse.
+
+    Raises:
+        RuntimeError: another layout, shapes that do not fit, a gradient is asked for (torch has none).
+    """
+    for name, argument, wanted in (("self", self, True), ("mat1", mat1, True), ("mat2", mat2, False)):
+        if (isinstance(argument, SparseTensor) and argument.is_sparse) != wanted:
+            kind = LAYOUT_NAMES[str(argument.layout).removeprefix("torch.")]
+            raise RuntimeError(f"sspaddmm: expected '{name}' to have {'sparse' if wanted else 'strided'} layout, got '{name}' with layout {kind}")
+    if mat1.shape[1] != mat2.shape[0]:
+        raise RuntimeError(f"sspaddmm: Argument #3: Expected dim 0 size {mat1.shape[1]}, got {mat2.shape[0]}")
+    if self.shape != (mat1.shape[0], mat2.shape[1]):
+        raise RuntimeError(f"sspaddmm: Argument #1: Expected size {(mat1.shape[0], mat2.shape[1])}, got {tuple(self.shape)}")
+    product = _hspmm(mat1, mat2)
+    rows = host(product._index[0])[0]
+    places = np.stack([np.repeat(rows, mat2.shape[1]), np.tile(np.arange(mat2.shape[1]), len(rows))])
+    indices = cat([self._index[0], index_tensor(places, self.device)], 1)
+    values = cat([self._elements * beta, product._elements.reshape(-1) * alpha])
+    if values.requires_grad:
+        raise RuntimeError("derivative for aten::sspaddmm is not implemented")
+    return coo(indices, values, self.shape)
+
+
+sparse("sspaddmm", "saddmm")(_sspaddmm_of.body)
+
+
+@composite("hspmm(Tensor mat1, Tensor mat2) -> Tensor", aliases=(".hsmm",))
 def _hspmm_of(mat1, mat2):
     """The product of a sparse and a dense matrix as a hybrid tensor; two dense ones are refused."""
     not_implemented("hspmm", (mat1, mat2))
 
 
-@sparse("hspmm")
+@sparse("hspmm", "hsmm")
 def _hspmm(mat1: SparseTensor, mat2: Tensor) -> Tensor:
     found = coalesced(mat1)
     rows = np.unique(host(found._index[0])[0])

@@ -271,6 +271,12 @@ _resizing("sparse_resize_")
 _resizing("sparse_resize_and_clear_")
 
 
+@composite("resize_as_sparse_(Tensor(a!) self, Tensor the_template) -> Tensor(a!)")
+def resize_as_sparse_(self, the_template):
+    """The size of another sparse tensor for this one; strided tensors are refused."""
+    raise RuntimeError("resize_as_sparse_ for strided tensors is not supported: expected sparse self and the_template")
+
+
 @sparse("sparse_resize_")
 def _sparse_resize_(input: SparseTensor, size: Any, sparse_dim: int, dense_dim: int) -> Tensor:
     if sparse_dim != input.sparse_dim() or dense_dim != input.dense_dim() or any(a < b for a, b in zip(size, input.shape)):

@@ -1,4 +1,4 @@
-"""torch's process-wide switches for determinism and matrix products; they are kept and returned, and no program changes by them.
+"""torch's process-wide switches for determinism, matrix products, denormals and warnings; they are kept and returned, and no program changes by them.
 
 float32 is always multiplied at full precision, which every setting allows.  XLA's CPU programs are deterministic; on a GPU, sums whose
 places collide (``index_add_``, ``scatter_add_``) may be added in any order unless ``XLA_FLAGS`` has ``--xla_gpu_deterministic_ops=true``.
@@ -10,14 +10,15 @@ import warnings
 
 __all__ = [
     "are_deterministic_algorithms_enabled", "get_deterministic_debug_mode", "get_float32_matmul_precision",
-    "is_deterministic_algorithms_warn_only_enabled", "set_deterministic_debug_mode", "set_float32_matmul_precision", "use_deterministic_algorithms",
+    "is_deterministic_algorithms_warn_only_enabled", "is_warn_always_enabled", "set_deterministic_debug_mode", "set_float32_matmul_precision",
+    "set_flush_denormal", "set_warn_always", "use_deterministic_algorithms",
 ]  # fmt: skip
 
 _PRECISIONS = ("highest", "high", "medium")
 _DEBUG_MODES = ("default", "warn", "error")
 
 _precision = "highest"
-_deterministic = _warn_only = False
+_deterministic = _warn_only = _warn_always = False
 
 
 def get_float32_matmul_precision() -> str:
@@ -85,3 +86,34 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 def get_deterministic_debug_mode() -> int:
     """0, 1 or 2: see `set_deterministic_debug_mode`."""
     return 0 if not _deterministic else 1 if _warn_only else 2
+
+
+def set_flush_denormal(mode: bool) -> bool:
+    """Ask for denormal numbers to be taken for zero.
+
+    Returns:
+        Whether that could be done: False, XLA decides it itself.
+
+    Raises:
+        TypeError: ``mode`` is not a bool.
+    """
+    if not isinstance(mode, bool):
+        raise TypeError(f"flush_denormal expects a bool, but got {type(mode).__name__}")
+    return False
+
+
+def set_warn_always(b: bool, /) -> None:
+    """Ask for warnings at every occasion; Python's own filters decide here.
+
+    Raises:
+        RuntimeError: not a bool.
+    """
+    global _warn_always
+    if not isinstance(b, bool):
+        raise RuntimeError(f"setWarnOnlyOnce expects a bool, but got {type(b).__name__}")
+    _warn_always = b
+
+
+def is_warn_always_enabled() -> bool:
+    """What `set_warn_always` was given."""
+    return _warn_always

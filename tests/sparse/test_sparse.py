@@ -52,6 +52,9 @@ torch.smm(s, torch.ones(3, 2)); torch.mm(s, torch.ones(2, 2)); torch.bmm(torch.s
 torch.sparse.log_softmax(o, 0); torch.sparse.softmax(o, 0, dtype=torch.float64); torch.sparse.softmax(h, 1); torch.sparse.mm(r, torch.ones(3, 2), "mean")
 torch.sparse.mm(r, torch.ones(3, 2), "amax"); torch.sparse.sampled_addmm(r, torch.ones(2, 2), d, beta=2.0, alpha=0.5)
 s.clone().sparse_resize_((3, 4), 2, 0); s.clone().sparse_resize_and_clear_((3, 4), 2, 0); s.clone().copy_(o)
+torch.sspaddmm(o, torch.eye(2).to_sparse(), d); o.sspaddmm(torch.eye(2).to_sparse(), d, beta=2, alpha=3); torch.saddmm(o, torch.eye(2).to_sparse(), d)
+torch.sspaddmm(o, d, d); torch.sspaddmm(o, torch.eye(3).to_sparse(), d); torch.hsmm(s, torch.ones(3, 2)); torch.native_norm(k)
+torch.resize_as_sparse_(torch.zeros(2, 2).to_sparse(), s)
 """
 #: Where torch names another operator, to which its own comes down.
 OTHERWISE = {"s.mean()"}

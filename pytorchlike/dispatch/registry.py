@@ -55,7 +55,7 @@ class _Declared:
     """What the three kinds of declaration share.
 
     ``aliases`` are further public names: a plain one (``arcsin``) has all forms and namespaces of the operator, one with a namespace
-    (``special.expit``) is a function there and nothing else.
+    (``special.expit``, ``.saddmm`` for the package itself) is a function there and nothing else.
     """
 
     aliases: tuple[str, ...]

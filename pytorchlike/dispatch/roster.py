@@ -63,7 +63,7 @@ def _public(declared: Operator | ViewOperator | Composite) -> tuple[str, ...]:
             found += [f"torch.{namespace}.{name}" if namespace else f"torch.{name}" for namespace in declared.namespaces]
         if registry.METHOD in declared.forms:
             found.append(f"Tensor.{name}")
-    return (*found, *[f"torch.{alias}" for alias in declared.aliases if "." in alias])
+    return (*found, *[f"torch.{alias.removeprefix('.')}" for alias in declared.aliases if "." in alias])
 
 
 def roster() -> list[Entry]:

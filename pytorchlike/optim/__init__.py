@@ -1,6 +1,6 @@
 """``torch.optim``: optimizers and learning rate schedulers."""
 
-from . import lr_scheduler, swa_utils
+from . import _functional, lr_scheduler, swa_utils
 from ._adafactor import Adafactor
 from ._muon import Muon
 from ._stateless import swap_in_optimizer_params_and_state

@@ -10,7 +10,7 @@ from ..core.typeinfo import finfo
 from ..tensors.tensor import Tensor
 from ._rules import RuleOptimizer, _full
 
-__all__ = ["Adafactor"]
+__all__ = ["Adafactor", "adafactor"]
 
 
 class Adafactor(RuleOptimizer):
@@ -76,3 +76,15 @@ class Adafactor(RuleOptimizer):
     @staticmethod
     def rule(t: Any, h: Any, on: Mapping[str, Any]) -> Any:
         return t.adafactor(h, on["epsilon"], on["factored"], on["weight_decay"])
+
+
+def adafactor(
+    params: list[Tensor], grads: list[Tensor], row_vars: list[Tensor | None], col_vars: list[Tensor | None], variances: list[Tensor | None],
+    state_steps: list[Tensor], foreach: bool | None = None, grad_scale: Tensor | None = None, found_inf: Tensor | None = None, has_complex: bool
+    = False, *, d: float, lr: float | Tensor, beta2_decay: float, weight_decay: float, eps1: float, eps2: float, maximize: bool,
+) -> None:  # fmt: skip
+    """The update of `Adafactor` on lists of tensors, which are written to: rows and columns for matrices, variances for the others."""
+    states: dict[str, list[Any]] = {"step": state_steps, "row_var": row_vars, "col_var": col_vars, "variance": variances}
+    group = {"lr": lr, "beta2_decay": beta2_decay, "eps": (eps1, eps2), "d": d, "weight_decay": weight_decay, "maximize": maximize}
+    own: list[dict[str, Hashable]] = [{"factored": grad.dim() > 1, "epsilon": float(finfo(params[0].dtype).eps)} for grad in grads]
+    Adafactor.apply_to(params, grads, states, group, own, grad_scale=grad_scale, found_inf=found_inf)

@@ -8,7 +8,7 @@ from typing import Any
 from ..tensors.tensor import Tensor
 from ._rules import RuleOptimizer
 
-__all__ = ["Muon"]
+__all__ = ["Muon", "muon"]
 
 _ADJUSTMENTS = ("original", "match_rms_adamw")
 
@@ -59,12 +59,30 @@ class Muon(RuleOptimizer):
             raise RuntimeError("Muon does not support complex parameters")
         if param.grad is not None and param.grad.is_sparse:
             raise RuntimeError("Muon does not support sparse gradients")
-        if group["ns_steps"] >= 100:
-            raise ValueError("Number of steps must be less than 100 for computational efficiency")
-        if len(group["ns_coefficients"]) != 3:
-            raise ValueError("Coefficients must be a tuple of exactly 3 values")
+        _check_steps(group)
         return super()._init_state(param, group, on)
 
     @staticmethod
     def rule(t: Any, h: Any, on: Mapping[str, Any]) -> Any:
         return t.muon(h, on["nesterov"], on["ns_steps"], on["adjust_lr_fn"])
+
+
+def muon(
+    params: list[Tensor], grads: list[Tensor], muon_momentum_bufs: list[Tensor], *, foreach: bool | None = None, lr: float, weight_decay: float,
+    momentum: float, nesterov: bool, ns_coefficients: tuple[float, float, float], ns_steps: int, eps: float, adjust_lr_fn: str | None,
+    has_complex: bool,
+) -> None:  # fmt: skip
+    """The update of `Muon` on lists of matrices, which are written to."""
+    group = {
+        "lr": lr, "weight_decay": weight_decay, "momentum": momentum, "nesterov": nesterov, "ns_coefficients": ns_coefficients, "ns_steps": ns_steps,
+        "eps": eps, "adjust_lr_fn": adjust_lr_fn,
+    }  # fmt: skip
+    _check_steps(group)
+    Muon.apply_to(params, grads, {"momentum_buffer": muon_momentum_bufs}, group)
+
+
+def _check_steps(group: Mapping[str, Any]) -> None:
+    if group["ns_steps"] >= 100:
+        raise ValueError("Number of steps must be less than 100 for computational efficiency")
+    if len(group["ns_coefficients"]) != 3:
+        raise ValueError("Coefficients must be a tuple of exactly 3 values")

@@ -130,6 +130,11 @@ class RuleOptimizer(Optimizer):
         return tuple(cls.STATE)
 
     @classmethod
+    def is_stateful(cls, on: Mapping[str, Any]) -> bool:
+        """Whether there is any state under these switches."""
+        return bool(cls.STATE)
+
+    @classmethod
     def switches(cls, group: Mapping[str, Any]) -> dict[str, Hashable]:
         """What chooses the rule; part of the key of the compiled step."""
         return {name: isinstance(group[name], Tensor) or bool(group[name]) for name in cls.SWITCHES}
@@ -204,33 +209,49 @@ class RuleOptimizer(Optimizer):
 
     def _apply_group(self, group: dict[str, Any]) -> None:
         """Record the update of a group's parameters that have a gradient, and write the new values into parameters and states."""
-        by_kind: dict[tuple, list[Tensor]] = {}
         on = self.switches(group)
-        taped = thread.state.grad_enabled
+        stateful, rows = self.is_stateful(on), []
         for p in group["params"]:
             if p.grad is not None:
                 if p.grad.is_sparse:
-                    self._apply_sparse(p, p.grad, group)
-                    continue
-                own = self._init_state(p, group, on)
-                by_kind.setdefault((p.device, id(p) if taped else None, *own.items()), []).append(p)  # on the tape, each is a node
-        numbers = self.numbers(group)
+                    self._apply_sparse(p, p.grad, self.state[p] if stateful else {}, group)
+                else:
+                    own = self._init_state(p, group, on)
+                    rows.append((p, p.grad, self.state[p] if stateful else {}, own))
+        capture = thread.state.capture
+        self._record(group, on, rows, capture and (lambda floats: capture.note_floats([(group, *_place(name)) for name in floats])))
+
+    @classmethod
+    def _record(cls, group: Mapping[str, Any], on: Mapping[str, Any], rows: list[tuple], note: Callable | None = None) -> None:
+        """Record the update of parameters, one instruction for all that are updated alike, and write the new values.
+
+        Args:
+            group: the hyper-parameters.
+            on: their switches.
+            rows: parameter, gradient, state and switches of its own, of each.
+            note: is told the names of the numbers that are floats.
+        """
+        by_kind: dict[tuple, list[tuple]] = {}
+        taped = thread.state.grad_enabled
+        for row in rows:
+            p, own = row[0], row[3]
+            by_kind.setdefault((p.device, id(p) if taped else None, *own.items()), []).append(row)  # on the tape, each is a node
+        numbers = cls.numbers(group)
         floats = {name: float(value) for name, value in numbers.items() if not isinstance(value, Tensor)}
         tensors = {name: value for name, value in numbers.items() if isinstance(value, Tensor)}
-        for (device, _, *own_pairs), params in by_kind.items():
+        for (device, _, *own_pairs), chosen in by_kind.items():
             switches = {**on, **dict(own_pairs)}
-            keys = tuple(self.state_keys(switches))
-            targets = [*params, *(self.state[p][key] for key in keys for p in params)]
-            arguments = [*targets, *(p.grad for p in params), *(value.to(device) for value in tensors.values())]
-            instruction = _instruction(type(self), tuple(switches.items()), keys, len(params), tuple(floats), tuple(tensors))  # type: ignore[arg-type]
-            capture = thread.state.capture
-            if capture is not None:
-                capture.note_floats([(group, *_place(name)) for name in floats])
+            keys = tuple(cls.state_keys(switches))
+            targets = [*(row[0] for row in chosen), *(row[2][key] for key in keys for row in chosen)]
+            arguments = [*targets, *(row[1] for row in chosen), *(value.to(device) for value in tensors.values())]
+            instruction = _instruction(cls, tuple(switches.items()), keys, len(chosen), tuple(floats), tuple(tensors))  # type: ignore[arg-type]
+            if note is not None:
+                note(floats)
             if taped:
                 if switches.get("first"):
                     plain = frozenset(keys)
                 else:
-                    plain = frozenset({"step"}) if any(value.requires_grad for value in tensors.values()) else self.SCALARS
+                    plain = frozenset({"step"}) if any(value.requires_grad for value in tensors.values()) else cls.SCALARS
                 on_tape = [True, *(key not in plain for key in keys)]
                 _write_on_tape(instruction, targets, arguments, tuple(floats.values()), on_tape)
                 continue
@@ -238,13 +259,54 @@ class RuleOptimizer(Optimizer):
             for target, value in zip(targets, results, strict=True):
                 write_into(target, value)
 
-    def _apply_sparse(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
+    @classmethod
+    def _apply_sparse(cls, param: Tensor, grad: Tensor, state: dict[str, Any], group: Mapping[str, Any]) -> None:
         """Update a parameter that has a sparse gradient.
 
         Raises:
             RuntimeError: the optimizer knows dense ones only; torch's text.
         """
-        raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
+        raise RuntimeError(f"{cls.__name__} does not support sparse gradients")
+
+    @classmethod
+    def apply_to(
+        cls, params: list[Tensor], grads: list[Tensor], states: Mapping[str, list[Any]], group: dict[str, Any], own: list[dict[str, Hashable]] | None = None,
+        *, fused: bool | None = None, grad_scale: Tensor | None = None, found_inf: Tensor | None = None,
+    ) -> None:  # fmt: skip
+        """Update parameters whose gradients and states are given as lists: what the functions beside the classes do.
+
+        Args:
+            states: key of torch's state -> the values of all parameters; lists of states that are not used may be empty.
+            group: all hyper-parameters.
+            own: switches that hold for one parameter each.
+            grad_scale: what a fused update divides the gradients by, in place.
+            found_inf: a fused update changes nothing where this is not 0.
+
+        Raises:
+            RuntimeError: step counts that are no tensors.
+            AssertionError: ``grad_scale`` or ``found_inf`` for an update that is not fused.
+        """
+        if not all(isinstance(step, Tensor) for step in states.get("step", ())):
+            raise RuntimeError("API has changed, `state_steps` argument must contain a list of singleton tensors")
+        if grad_scale is not None or found_inf is not None:
+            if not fused:
+                raise AssertionError("Expected grad_scale and found_inf to be None")
+            if grad_scale is not None:
+                for grad in grads:
+                    grad.div_(grad_scale)
+            if found_inf is not None and found_inf.item():
+                return
+        on = cls.switches(group)
+        rows = []
+        for i, (p, grad) in enumerate(zip(params, grads, strict=True)):
+            state = {key: values[i] for key, values in states.items() if values and values[i] is not None}
+            if grad.is_sparse:
+                cls._apply_sparse(p, grad, state, group)
+            else:
+                rows.append((p, grad, state, own[i] if own else {}))
+        recorded = thread.state.grad_enabled and any(t.requires_grad for p, grad, state, _ in rows for t in (p, grad, *state.values()))
+        with set_grad_enabled(recorded):
+            cls._record(group, on, rows)
 
     def _init_state(self, param: Tensor, group: dict[str, Any], on: Mapping[str, Any]) -> dict[str, Hashable]:
         """Give a parameter its first state, if it has none; returns switches that hold for this step alone."""
@@ -259,7 +321,9 @@ class RuleOptimizer(Optimizer):
         return {}
 
 
-def _write_on_tape(instruction: Instruction, targets: list[Tensor], arguments: list[Tensor], floats: tuple[float, ...], on_tape: list[bool]) -> None:
+def _write_on_tape(
+    instruction: Instruction, targets: list[Tensor], arguments: list[Tensor], floats: tuple[float, ...], on_tape: list[bool]
+) -> None:
     """The update of one parameter as an in-place operator that the tape records (``differentiable=True``).
 
     Args:

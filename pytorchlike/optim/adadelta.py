@@ -9,7 +9,7 @@ from ..tensors.tensor import Tensor
 from ._rules import Check, RuleOptimizer
 from .adam import decayed
 
-__all__ = ["Adadelta"]
+__all__ = ["Adadelta", "adadelta"]
 
 
 class Adadelta(RuleOptimizer):
@@ -38,3 +38,14 @@ class Adadelta(RuleOptimizer):
     @staticmethod
     def rule(t: Any, h: Any, on: Mapping[str, Any]) -> Any:
         return decayed(t, h, on, t.scale_by_adadelta(h["rho"], h["eps"]))
+
+
+def adadelta(
+    params: list[Tensor], grads: list[Tensor], square_avgs: list[Tensor], acc_deltas: list[Tensor], state_steps: list[Tensor], capturable: bool =
+    False, foreach: bool | None = None, differentiable: bool = False, has_complex: bool = False, *, lr: float, rho: float, eps: float,
+    weight_decay: float, maximize: bool,
+) -> None:  # fmt: skip
+    """The update of `Adadelta` on lists of tensors, which are written to; what flags choose in torch changes nothing, as in the class."""
+    states = {"step": state_steps, "square_avg": square_avgs, "acc_delta": acc_deltas}
+    group = {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize}
+    Adadelta.apply_to(params, grads, states, group)

@@ -10,7 +10,7 @@ from ._rules import Check, RuleOptimizer
 from ._sparse import adagrad_at
 from .adam import decayed
 
-__all__ = ["Adagrad"]
+__all__ = ["Adagrad", "adagrad"]
 
 
 class Adagrad(RuleOptimizer):
@@ -41,10 +41,11 @@ class Adagrad(RuleOptimizer):
             for p in group["params"]:
                 self._init_state(p, group, self.switches(group))
 
-    def _apply_sparse(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
+    @classmethod
+    def _apply_sparse(cls, param: Tensor, grad: Tensor, state: dict[str, Any], group: Mapping[str, Any]) -> None:
         if group["weight_decay"]:
             raise RuntimeError("weight_decay option is not compatible with sparse gradients")
-        state, sign = self.state[param], -1.0 if group["maximize"] else 1.0
+        sign = -1.0 if group["maximize"] else 1.0
         adagrad_at(param, state["sum"], state["step"], grad, float(group["lr"]), float(group["lr_decay"]), float(group["eps"]), sign)
 
     def share_memory(self) -> None:
@@ -53,3 +54,14 @@ class Adagrad(RuleOptimizer):
     @staticmethod
     def rule(t: Any, h: Any, on: Mapping[str, Any]) -> Any:
         return decayed(t, h, on, t.scale_by_decaying_rss(h))
+
+
+def adagrad(
+    params: list[Tensor], grads: list[Tensor], state_sums: list[Tensor], state_steps: list[Tensor], fused: bool | None = None, grad_scale: Tensor
+    | None = None, found_inf: Tensor | None = None, has_sparse_grad: bool = False, foreach: bool | None = None, differentiable: bool = False,
+    has_complex: bool = False, *, lr: float, weight_decay: float, lr_decay: float, eps: float, maximize: bool,
+) -> None:  # fmt: skip
+    """The update of `Adagrad` on lists of tensors, which are written to; what flags choose in torch changes nothing, as in the class."""
+    states = {"step": state_steps, "sum": state_sums}
+    group = {"lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay, "maximize": maximize}
+    Adagrad.apply_to(params, grads, states, group, fused=fused, grad_scale=grad_scale, found_inf=found_inf)

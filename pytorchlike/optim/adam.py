@@ -8,7 +8,7 @@ from typing import Any
 from ..tensors.tensor import Tensor
 from ._rules import Check, RuleOptimizer
 
-__all__ = ["Adam", "MOMENT_CHECKS"]
+__all__ = ["Adam", "MOMENT_CHECKS", "adam"]
 
 #: What Adam and its relatives check.
 MOMENT_CHECKS = (
@@ -46,7 +46,8 @@ class Adam(RuleOptimizer):
     def state_keys(cls, on: Mapping[str, Any]) -> tuple[str, ...]:
         return tuple(cls.STATE) if on["amsgrad"] else ("step", "exp_avg", "exp_avg_sq")
 
-    def _apply_sparse(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
+    @classmethod
+    def _apply_sparse(cls, param: Tensor, grad: Tensor, state: dict[str, Any], group: Mapping[str, Any]) -> None:
         raise RuntimeError("Adam does not support sparse gradients, please consider SparseAdam instead")
 
     @staticmethod
@@ -59,3 +60,18 @@ def decayed(t: Any, h: Any, on: Mapping[str, Any], scaled: Any) -> Any:
     decay = [t.add_decayed_weights(h["weight_decay"])] if on["weight_decay"] else []
     order = [scaled, *decay] if on.get("decoupled_weight_decay") else [*decay, scaled]
     return t.chain(*order, t.scale(-h["lr"]))
+
+
+def adam(
+    params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor], max_exp_avg_sqs: list[Tensor], state_steps:
+    list[Tensor], foreach: bool | None = None, capturable: bool = False, differentiable: bool = False, fused: bool | None = None, grad_scale:
+    Tensor | None = None, found_inf: Tensor | None = None, has_complex: bool = False, decoupled_weight_decay: bool = False, *, amsgrad: bool,
+    beta1: float | Tensor, beta2: float | Tensor, lr: float | Tensor, weight_decay: float, eps: float, maximize: bool,
+) -> None:  # fmt: skip
+    """The update of `Adam` on lists of tensors, which are written to; what flags choose in torch changes nothing, as in the class."""
+    states = {"step": state_steps, "exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs, "max_exp_avg_sq": max_exp_avg_sqs}
+    group = {
+        "lr": lr, "betas": (beta1, beta2), "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad, "maximize": maximize,
+        "decoupled_weight_decay": decoupled_weight_decay,
+    }  # fmt: skip
+    Adam.apply_to(params, grads, states, group, fused=fused, grad_scale=grad_scale, found_inf=found_inf)

@@ -9,7 +9,7 @@ from ..tensors.tensor import Tensor
 from ._rules import RuleOptimizer
 from .adam import MOMENT_CHECKS, decayed
 
-__all__ = ["Adamax"]
+__all__ = ["Adamax", "adamax"]
 
 
 class Adamax(RuleOptimizer):
@@ -33,3 +33,14 @@ class Adamax(RuleOptimizer):
     @staticmethod
     def rule(t: Any, h: Any, on: Mapping[str, Any]) -> Any:
         return decayed(t, h, on, t.scale_by_adamax(*h["betas"], eps=h["eps"]))
+
+
+def adamax(
+    params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_infs: list[Tensor], state_steps: list[Tensor], foreach: bool | None =
+    None, maximize: bool = False, differentiable: bool = False, capturable: bool = False, has_complex: bool = False, *, eps: float, beta1: float,
+    beta2: float, lr: float, weight_decay: float,
+) -> None:  # fmt: skip
+    """The update of `Adamax` on lists of tensors, which are written to; what flags choose in torch changes nothing, as in the class."""
+    states = {"step": state_steps, "exp_avg": exp_avgs, "exp_inf": exp_infs}
+    group = {"lr": lr, "betas": (beta1, beta2), "eps": eps, "weight_decay": weight_decay, "maximize": maximize}
+    Adamax.apply_to(params, grads, states, group)

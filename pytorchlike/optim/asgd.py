@@ -8,7 +8,7 @@ from typing import Any
 from ..tensors.tensor import Tensor
 from ._rules import Check, RuleOptimizer
 
-__all__ = ["ASGD"]
+__all__ = ["ASGD", "asgd"]
 
 
 class ASGD(RuleOptimizer):
@@ -34,3 +34,14 @@ class ASGD(RuleOptimizer):
     @staticmethod
     def rule(t: Any, h: Any, on: Mapping[str, Any]) -> Any:
         return t.chain(*([t.add_decayed_weights(h["weight_decay"])] if on["weight_decay"] else []), t.averaged_sgd(h))
+
+
+def asgd(
+    params: list[Tensor], grads: list[Tensor], axs: list[Tensor], mus: list[Tensor], etas: list[Tensor], state_steps: list[Tensor], foreach: bool
+    | None = None, maximize: bool = False, differentiable: bool = False, capturable: bool = False, has_complex: bool = False, *, lambd: float,
+    lr: float, t0: float, alpha: float, weight_decay: float,
+) -> None:  # fmt: skip
+    """The update of `ASGD` on lists of tensors, which are written to; what flags choose in torch changes nothing, as in the class."""
+    states = {"step": state_steps, "eta": etas, "mu": mus, "ax": axs}
+    group = {"lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay, "maximize": maximize}
+    ASGD.apply_to(params, grads, states, group)

@@ -9,7 +9,7 @@ from ..tensors.tensor import Tensor
 from ._rules import Check, RuleOptimizer
 from .adam import MOMENT_CHECKS, decayed
 
-__all__ = ["NAdam"]
+__all__ = ["NAdam", "nadam"]
 
 
 class NAdam(RuleOptimizer):
@@ -38,3 +38,18 @@ class NAdam(RuleOptimizer):
     @staticmethod
     def rule(t: Any, h: Any, on: Mapping[str, Any]) -> Any:
         return decayed(t, h, on, t.scale_by_nadam(h))
+
+
+def nadam(
+    params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor], mu_products: list[Tensor], state_steps:
+    list[Tensor], decoupled_weight_decay: bool = False, foreach: bool | None = None, capturable: bool = False, differentiable: bool = False,
+    has_complex: bool = False, maximize: bool = False, *, beta1: float, beta2: float, lr: float, weight_decay: float, momentum_decay: float, eps:
+    float,
+) -> None:  # fmt: skip
+    """The update of `NAdam` on lists of tensors, which are written to; what flags choose in torch changes nothing, as in the class."""
+    states = {"step": state_steps, "mu_product": mu_products, "exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs}
+    group = {
+        "lr": lr, "betas": (beta1, beta2), "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay,
+        "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize,
+    }  # fmt: skip
+    NAdam.apply_to(params, grads, states, group)

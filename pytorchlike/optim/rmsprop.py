@@ -9,7 +9,7 @@ from ..tensors.tensor import Tensor
 from ._rules import Check, RuleOptimizer
 from .adam import decayed
 
-__all__ = ["RMSprop"]
+__all__ = ["RMSprop", "rmsprop"]
 
 
 class RMSprop(RuleOptimizer):
@@ -47,3 +47,16 @@ class RMSprop(RuleOptimizer):
         scale = t.scale_by_stddev if on["centered"] else t.scale_by_rms
         scaled = scale(h["alpha"], h["eps"], eps_in_sqrt=False)
         return decayed(t, h, on, t.chain(scaled, t.trace(h["momentum"])) if on["momentum"] else scaled)
+
+
+def rmsprop(
+    params: list[Tensor], grads: list[Tensor], square_avgs: list[Tensor], grad_avgs: list[Tensor], momentum_buffer_list: list[Tensor],
+    state_steps: list[Tensor], foreach: bool | None = None, maximize: bool = False, differentiable: bool = False, capturable: bool = False,
+    has_complex: bool = False, *, lr: float, alpha: float, eps: float, weight_decay: float, momentum: float, centered: bool,
+) -> None:  # fmt: skip
+    """The update of `RMSprop` on lists of tensors, which are written to; what flags choose in torch changes nothing, as in the class."""
+    states = {"step": state_steps, "square_avg": square_avgs, "momentum_buffer": momentum_buffer_list, "grad_avg": grad_avgs}
+    group = {
+        "lr": lr, "alpha": alpha, "eps": eps, "weight_decay": weight_decay, "momentum": momentum, "centered": centered, "maximize": maximize,
+    }  # fmt: skip
+    RMSprop.apply_to(params, grads, states, group)

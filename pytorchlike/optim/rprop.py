@@ -8,7 +8,7 @@ from typing import Any
 from ..tensors.tensor import Tensor
 from ._rules import Check, RuleOptimizer
 
-__all__ = ["Rprop"]
+__all__ = ["Rprop", "rprop"]
 
 
 class Rprop(RuleOptimizer):
@@ -37,3 +37,14 @@ class Rprop(RuleOptimizer):
     @staticmethod
     def rule(t: Any, h: Any, on: Mapping[str, Any]) -> Any:
         return t.chain(t.scale_by_rprop(h))
+
+
+def rprop(
+    params: list[Tensor], grads: list[Tensor], prevs: list[Tensor], step_sizes: list[Tensor], state_steps: list[Tensor], foreach: bool | None =
+    None, capturable: bool = False, maximize: bool = False, differentiable: bool = False, has_complex: bool = False, *, step_size_min: float,
+    step_size_max: float, etaminus: float, etaplus: float,
+) -> None:  # fmt: skip
+    """The update of `Rprop` on lists of tensors, which are written to; what flags choose in torch changes nothing, as in the class."""
+    states = {"step": state_steps, "prev": prevs, "step_size": step_sizes}
+    group = {"lr": 0.0, "etas": (etaminus, etaplus), "step_sizes": (step_size_min, step_size_max), "maximize": maximize}
+    Rprop.apply_to(params, grads, states, group)

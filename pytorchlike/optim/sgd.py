@@ -6,10 +6,10 @@ from collections.abc import Hashable, Mapping
 from typing import Any
 
 from ..tensors.tensor import Tensor
-from ._rules import Check, RuleOptimizer
+from ._rules import Check, RuleOptimizer, _full
 from ._sparse import add_at
 
-__all__ = ["SGD"]
+__all__ = ["SGD", "sgd"]
 
 
 class SGD(RuleOptimizer):
@@ -35,7 +35,8 @@ class SGD(RuleOptimizer):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         super().__init__(params, defaults)
 
-    def _apply_sparse(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
+    @classmethod
+    def _apply_sparse(cls, param: Tensor, grad: Tensor, state: dict[str, Any], group: Mapping[str, Any]) -> None:
         if group["weight_decay"]:
             raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
         if group["momentum"]:
@@ -45,6 +46,10 @@ class SGD(RuleOptimizer):
             param.add_(grad, alpha=factor)
         else:
             add_at(param, grad, factor)
+
+    @classmethod
+    def is_stateful(cls, on: Mapping[str, Any]) -> bool:
+        return bool(on["momentum"])
 
     @classmethod
     def state_keys(cls, on: Mapping[str, Any]) -> tuple[str, ...]:
@@ -67,3 +72,21 @@ class SGD(RuleOptimizer):
         else:
             momentum = [t.trace(h["momentum"], on["nesterov"])]
         return t.chain(*decay, *momentum, t.scale(-h["lr"]))
+
+
+def sgd(
+    params: list[Tensor], d_p_list: list[Tensor], momentum_buffer_list: list[Tensor | None], has_sparse_grad: bool = False, foreach: bool | None
+    = None, fused: bool | None = None, grad_scale: Tensor | None = None, found_inf: Tensor | None = None, *, weight_decay: float, momentum:
+    float, lr: float, dampening: float, nesterov: bool, maximize: bool,
+) -> None:  # fmt: skip
+    """The update of `SGD` on lists of tensors, which are written to; momenta that are None are put into their list."""
+    first = [buffer is None for buffer in momentum_buffer_list] if momentum else [False] * len(params)
+    for i, p in enumerate(params):
+        if first[i]:
+            momentum_buffer_list[i] = _full(p.shape, 0.0, p.dtype, p)
+    group = {
+        "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov, "maximize": maximize,
+    }  # fmt: skip
+    own: list[dict[str, Hashable]] = [{"first": each} if dampening else {} for each in first]
+    states = {"momentum_buffer": momentum_buffer_list} if momentum else {}
+    SGD.apply_to(params, d_p_list, states, group, own, fused=fused, grad_scale=grad_scale, found_inf=found_inf)

@@ -14,7 +14,7 @@ from ..tensors.tensor import Tensor
 from ._rules import _full
 from .optimizer import Optimizer, loss_of
 
-__all__ = ["SparseAdam"]
+__all__ = ["SparseAdam", "update_at"]
 
 
 class SparseAdam(Optimizer):
@@ -65,24 +65,27 @@ class SparseAdam(Optimizer):
                     state.update(step=0, exp_avg=_full(p.shape, 0.0, p.dtype, p), exp_avg_sq=_full(p.shape, 0.0, p.dtype, p))
                 state["step"] += 1
             for p in with_gradient:
-                self._update(p, group)
+                state, own = self.state[p], {key: group[key] for key in ("lr", "betas", "eps")}
+                update_at(p, p.grad, state["exp_avg"], state["exp_avg_sq"], state["step"], **own, maximize=group.get("maximize", False))
         step_boundary("optimizer.step")
         return loss
 
-    def _update(self, param: Tensor, group: dict[str, Any]) -> None:
-        assert param.grad is not None
-        grad = param.grad.coalesce()  # the update is not linear: each place once
-        indices, values = grad._indices(), grad._values()
-        if not values.numel():
-            return
-        state, (beta1, beta2) = self.state[param], group["betas"]
-        correction1, correction2 = 1 - beta1 ** state["step"], 1 - beta2 ** state["step"]
-        size = float(group["lr"]) * correction2**0.5 / correction1
-        targets = [param, state["exp_avg"], state["exp_avg_sq"]]
-        arguments = [*targets, indices, -values if group.get("maximize", False) else values]
-        numbers = (1 - beta1, 1 - beta2, float(group["eps"]), size)
-        for target, value in zip(targets, record(_instruction(), tuple([a._content() for a in arguments]), numbers), strict=True):
-            write_into(target, value)
+
+def update_at(
+    param: Tensor, grad: Any, mean: Tensor, square: Tensor, step: int, *, lr: Any, betas: tuple[float, float], eps: float, maximize: bool
+) -> None:
+    """One update of a parameter and its moments, where the gradient has elements."""
+    grad = grad.coalesce()  # the update is not linear: each place once
+    indices, values = grad._indices(), grad._values()
+    if not values.numel():
+        return
+    beta1, beta2 = betas
+    size = float(lr) * (1 - beta2**step) ** 0.5 / (1 - beta1**step)
+    targets = [param, mean, square]
+    arguments = [*targets, indices, -values if maximize else values]
+    numbers = (1 - beta1, 1 - beta2, float(eps), size)
+    for target, value in zip(targets, record(_instruction(), tuple([a._content() for a in arguments]), numbers), strict=True):
+        write_into(target, value)
 
 
 @functools.cache

@@ -124,6 +124,69 @@ def test_steps_states_and_repr(name, kwargs):
     assert my_state["state"].keys() == their_state["state"].keys()
 
 
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=[pytest.mark.slow, pytest.mark.ci])])
+@pytest.mark.parametrize(("name", "kwargs"), OPTIMIZERS, ids=ids)
+def test_50_steps_in_which_gradients_are_missing(name, kwargs, dtype):
+    """Each parameter has no gradient in some steps; the learning rate changes."""
+
+    def run(library):
+        params = [library.nn.Parameter(library.tensor(a.tolist(), dtype=getattr(library, dtype))) for a in start(name)]
+        optimizer = getattr(library.optim, name)(params, **kwargs)
+        for i, grads in enumerate(gradients(50, name, dtype)):
+            optimizer.param_groups[0]["lr"] = optimizer.defaults["lr"] * (1 + 0.5 * np.cos(i))
+            for k, (p, g) in enumerate(zip(params, grads)):
+                p.grad = None if (i + k) % 4 == 0 else library.tensor(g.tolist(), dtype=p.dtype)
+            optimizer.step()
+        return params, [{key: numbers(value) for key, value in optimizer.state[p].items()} for p in params]
+
+    (mine, my_states), (wanted, their_states) = run(ours), run(theirs)
+    tolerance = TOLERANCES.get(name, 2e-6 if dtype == "float32" else 1e-12)
+    for a, b in zip(mine, wanted):
+        check_close(a, b, tolerance)
+    for a, b in zip(my_states, their_states):
+        assert list(a) == list(b)
+        for key in a:
+            np.testing.assert_allclose(a[key], b[key], rtol=max(tolerance, 1e-5), atol=1e-6, err_msg=key)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("name", "kwargs"), [
+    ("SGD", {"lr": 0.1}), ("SGD", {"lr": 0.1, "maximize": True}), ("Adagrad", {"lr": 0.1}), ("Adagrad", {"lr_decay": 0.1, "maximize": True}),
+    ("SparseAdam", {}), ("SparseAdam", {"lr": 0.1, "betas": (0.8, 0.9), "maximize": True}),
+], ids=str)  # fmt: skip
+def test_50_steps_of_sparse_gradients(name, kwargs, dtype):
+    def run(library):
+        random = np.random.default_rng(4)
+        p = library.nn.Parameter(library.tensor(random.normal(size=(6, 2)).tolist(), dtype=getattr(library, dtype)))
+        optimizer = getattr(library.optim, name)([p], **kwargs)
+        for i in range(50):
+            rows, values = random.integers(6, size=4).tolist(), random.normal(size=(4, 2)).tolist()
+            sparse = library.sparse_coo_tensor([rows], library.tensor(values, dtype=p.dtype), (6, 2), check_invariants=True)
+            p.grad = None if i % 4 == 0 else sparse
+            optimizer.step()
+        return p, {key: numbers(value) if hasattr(value, "detach") else value for key, value in optimizer.state[p].items()}
+
+    (mine, my_state), (wanted, their_state) = run(ours), run(theirs)
+    check_close(mine, wanted, 2e-6 if dtype == "float32" else 1e-12)
+    assert list(my_state) == list(their_state)
+    for key, value in their_state.items():
+        np.testing.assert_allclose(my_state[key], value, rtol=1e-5 if dtype == "float32" else 1e-12, err_msg=key)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sparse_gradients_are_refused_as_in_torch(name):
+    def outcome(library):
+        p = library.nn.Parameter(library.ones(2, 2))
+        optimizer = getattr(library.optim, name)([p], **({"weight_decay": 0.1} if name in ("SGD", "Adagrad") else {}))
+        p.grad = library.sparse_coo_tensor([[0]], library.ones(1, 2), (2, 2), check_invariants=True)
+        try:
+            optimizer.step()
+        except Exception as error:
+            return type(error), str(error), p.tolist()
+
+    assert outcome(ours) == outcome(theirs) != None  # noqa: E711
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_signatures(name):
     mine, wanted = (inspect.signature(getattr(library.optim, name).__init__) for library in (ours, theirs))

@@ -130,7 +130,3 @@ class BNReLU3d(_BNReLU):
     """`BatchNorm3d`, `ReLU`."""
 
     KINDS = (modules.BatchNorm3d, modules.ReLU)
-
-
-for _name in __all__:
-    globals()[_name].__module__ = "torch.ao.nn.intrinsic.modules.fused"

@@ -36,13 +36,9 @@ class _Stub(Module):
 class QuantStub(_Stub):
     """The place of a step from floats to integers."""
 
-    __module__ = "torch.ao.quantization.stubs"
-
 
 class DeQuantStub(_Stub):
     """The place of a step from integers to floats."""
-
-    __module__ = "torch.ao.quantization.stubs"
 
 
 class LSTMCell(Module):
@@ -52,7 +48,6 @@ class LSTMCell(Module):
         split_gates: a layer for each gate.
     """
 
-    __module__ = "torch.ao.nn.quantizable.modules.rnn"
     __constants__ = ["split_gates"]
     igates: Any
     hgates: Any
@@ -146,8 +141,6 @@ class _LSTMLayer(Module):
 class LSTM(Module):
     """`torch.nn.LSTM` made of `LSTMCell`; it begins in evaluation mode, and drops nothing out."""
 
-    __module__ = "torch.ao.nn.quantizable.modules.rnn"
-
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False, dropout: float = 0.0,
         bidirectional: bool = False, device: Any = None, dtype: Any = None, *, split_gates: bool = False,
@@ -199,8 +192,6 @@ class MultiheadAttention(activation.MultiheadAttention):
 
     With ``batch_first`` and several heads torch's result has its elements in disorder; this one is that of sequences first.
     """
-
-    __module__ = "torch.ao.nn.quantizable.modules.activation"
 
     def __init__(
         self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, add_bias_kv: bool = False, add_zero_attn: bool = False,

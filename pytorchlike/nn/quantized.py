@@ -25,8 +25,6 @@ class FXFloatFunctional(Module):
         RuntimeError: it is called itself.
     """
 
-    __module__ = "torch.ao.nn.quantized.modules.functional_modules"
-
     def forward(self, x: Any) -> Any:
         raise RuntimeError("FloatFunctional is not intended to use the 'forward'. Please use the underlying operation")
 
@@ -64,8 +62,6 @@ class FXFloatFunctional(Module):
 
 class FloatFunctional(FXFloatFunctional):
     """Operations as methods, whose results go through ``activation_post_process``, where a tool puts an observer."""
-
-    __module__ = "torch.ao.nn.quantized.modules.functional_modules"
 
     def __init__(self) -> None:
         super().__init__()

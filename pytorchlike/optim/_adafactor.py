@@ -20,7 +20,6 @@ class Adafactor(RuleOptimizer):
         RuntimeError: on a step with complex parameters or sparse gradients, torch's texts.
     """
 
-    __module__ = "torch.optim._adafactor"
     STATE = {"step": "count", "row_var": "row_var", "col_var": "col_var", "variance": "variance"}
     SWITCHES = ("maximize", "weight_decay")
 

@@ -10,9 +10,11 @@ from . import adadelta, adagrad, adam, adamax, adamw, asgd, nadam, radam, rmspro
 __all__ = ["ASGD", "SGD", "Adadelta", "Adagrad", "Adam", "Adamax", "AdamW", "NAdam", "RAdam", "RMSprop", "Rprop", "partialclass"]
 
 
-def partialclass(cls: type, *args: Any, **kwargs: Any) -> type:
+def partialclass(cls: Any, *args: Any, **kwargs: Any) -> type:
     """A subclass, ``NewCls``, that is made with these arguments."""
-    return type("NewCls", (cls,), {"__init__": partialmethod(cls.__init__, *args, **kwargs), "__module__": "torch.optim._multi_tensor"})  # type: ignore[misc]
+    return type(
+        "NewCls", (cls,), {"__init__": partialmethod(cls.__init__, *args, **kwargs), "__module__": "pytorchlike.optim._multi_tensor"}
+    )  # type: ignore[misc]
 
 
 Adadelta = partialclass(adadelta.Adadelta, foreach=True)

@@ -24,7 +24,6 @@ class Muon(RuleOptimizer):
         ValueError: a parameter that is no matrix, or on a step coefficients other than three, or too many steps.
     """
 
-    __module__ = "torch.optim._muon"
     STATE = {"momentum_buffer": "trace"}
     NUMBERS = ("lr", "weight_decay", "momentum", "ns_coefficients", "eps")
 

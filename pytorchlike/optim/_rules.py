@@ -69,7 +69,6 @@ class RuleOptimizer(Optimizer):
     A step of a group is one instruction of the trace.  Numbers of the group are inputs of it, so a schedule compiles nothing.
     """
 
-    __module__ = "torch.optim.optimizer"
     #: What ``__init__`` checks, in this order.
     CHECKS: ClassVar[tuple[Check, ...]] = ()
     #: Key in torch's state -> field of the optax state.

@@ -15,7 +15,6 @@ __all__ = ["Adadelta", "adadelta"]
 class Adadelta(RuleOptimizer):
     """Rates from running averages of squared gradients and squared steps, arXiv:1212.5701."""
 
-    __module__ = "torch.optim.adadelta"
     CHECKS = (
         Check("lr", "learning rate"),
         Check("rho", "rho value", below=1.0, closed=True),

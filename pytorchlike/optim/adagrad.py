@@ -16,7 +16,6 @@ __all__ = ["Adagrad", "adagrad"]
 class Adagrad(RuleOptimizer):
     """Rates by the sum of all squared gradients (Duchi et al. 2011); the state is there from the start, as in torch."""
 
-    __module__ = "torch.optim.adagrad"
     CHECKS = (
         Check("lr", "learning rate"),
         Check("lr_decay", "lr_decay value"),

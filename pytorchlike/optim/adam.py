@@ -23,7 +23,6 @@ MOMENT_CHECKS = (
 class Adam(RuleOptimizer):
     """Adam, arXiv:1412.6980 algorithm 1; ``amsgrad`` is arXiv:1904.09237, ``decoupled_weight_decay`` makes it AdamW."""
 
-    __module__ = "torch.optim.adam"
     CHECKS = MOMENT_CHECKS
     STATE = {"step": "count", "exp_avg": "mu", "exp_avg_sq": "nu", "max_exp_avg_sq": "nu_max"}
     NUMBERS = ("lr", "betas", "eps", "weight_decay")

@@ -15,7 +15,6 @@ __all__ = ["Adamax", "adamax"]
 class Adamax(RuleOptimizer):
     """Adam with the infinity norm, arXiv:1412.6980 section 7.1."""
 
-    __module__ = "torch.optim.adamax"
     CHECKS = MOMENT_CHECKS
     STATE = {"step": "count", "exp_avg": "mu", "exp_inf": "nu"}
     NUMBERS = ("lr", "betas", "eps", "weight_decay")

@@ -13,8 +13,6 @@ __all__ = ["AdamW", "adamw"]
 class AdamW(Adam):
     """Adam whose weight decay does not pass through the moments, arXiv:1711.05101."""
 
-    __module__ = "torch.optim.adamw"
-
     def __init__(
         self, params: Any, lr: float | Tensor = 1e-3, betas: tuple[Any, Any] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 1e-2,
         amsgrad: bool = False, *, maximize: bool = False, foreach: bool | None = None, capturable: bool = False, differentiable: bool = False,

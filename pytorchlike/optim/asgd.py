@@ -14,7 +14,6 @@ __all__ = ["ASGD", "asgd"]
 class ASGD(RuleOptimizer):
     """Gradient descent that keeps the average of the parameters in ``state[p]["ax"]`` (Polyak and Juditsky 1992)."""
 
-    __module__ = "torch.optim.asgd"
     CHECKS = (Check("lr", "learning rate"), Check("weight_decay", "weight_decay value"))
     STATE = {"step": "count", "eta": "eta", "mu": "average_weight", "ax": "average"}
     INITIAL = {"eta": "lr", "mu": 1.0}

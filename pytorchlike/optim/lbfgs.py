@@ -40,8 +40,6 @@ class LBFGS(Optimizer):
         ValueError: several groups.
     """
 
-    __module__ = "torch.optim.lbfgs"
-
     def __init__(
         self, params: Any, lr: float | Tensor = 1, max_iter: int = 20, max_eval: int | None = None, tolerance_grad: float = 1e-7,
         tolerance_change: float = 1e-9, history_size: int = 100, line_search_fn: str | None = None,

@@ -107,7 +107,7 @@ class LRScheduler:
         KeyError: training goes on, but a group has no ``initial_lr``.
     """
 
-    __module__ = "torch.optim.lr_scheduler"
+    __module__ = "pytorchlike.optim.lr_scheduler"
     _get_lr_called_within_step = False
     _is_initial = False
 

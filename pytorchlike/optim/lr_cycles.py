@@ -17,7 +17,7 @@ __all__ = ["CyclicLR", "OneCycleLR", "ReduceLROnPlateau"]
 class ReduceLROnPlateau(LRScheduler):
     """The rate times ``factor`` when a metric has not become better for more than ``patience`` epochs."""
 
-    __module__ = "torch.optim.lr_scheduler"
+    __module__ = "pytorchlike.optim.lr_scheduler"
 
     def __init__(
         self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10, threshold: float = 1e-4,
@@ -142,7 +142,7 @@ def _set_momentum(group: dict[str, Any], momentum: float, use_beta1: bool) -> No
 class CyclicLR(LRScheduler):
     """The rate goes up and down between two bounds, arXiv:1506.01186; the momentum goes the other way."""
 
-    __module__ = "torch.optim.lr_scheduler"
+    __module__ = "pytorchlike.optim.lr_scheduler"
 
     def __init__(
         self, optimizer: Optimizer, base_lr: float | list[float], max_lr: float | list[float], step_size_up: int = 2000,
@@ -210,7 +210,7 @@ class CyclicLR(LRScheduler):
 class OneCycleLR(LRScheduler):
     """The rate goes up to ``max_lr`` once and down to almost nothing, arXiv:1708.07120; the momentum goes the other way."""
 
-    __module__ = "torch.optim.lr_scheduler"
+    __module__ = "pytorchlike.optim.lr_scheduler"
 
     def __init__(
         self, optimizer: Optimizer, max_lr: float | list[float], total_steps: int | None = None, epochs: int | None = None,

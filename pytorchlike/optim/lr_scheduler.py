@@ -53,8 +53,6 @@ class _FunctionScheduler(LRScheduler):
 class LambdaLR(_FunctionScheduler):
     """The initial rate times ``lr_lambda(epoch)``."""
 
-    __module__ = "torch.optim.lr_scheduler"
-
     def get_lr(self) -> list:
         self._warn_outside_step()
         return [base * function(self.last_epoch) for function, base in zip(self.lr_lambdas, self.base_lrs)]
@@ -62,8 +60,6 @@ class LambdaLR(_FunctionScheduler):
 
 class MultiplicativeLR(_FunctionScheduler):
     """The rate times ``lr_lambda(epoch)``, each epoch."""
-
-    __module__ = "torch.optim.lr_scheduler"
 
     def get_lr(self) -> list:
         self._warn_outside_step()
@@ -74,8 +70,6 @@ class MultiplicativeLR(_FunctionScheduler):
 
 class StepLR(LRScheduler):
     """The rate times ``gamma`` every ``step_size`` epochs."""
-
-    __module__ = "torch.optim.lr_scheduler"
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size = step_size
@@ -92,8 +86,6 @@ class StepLR(LRScheduler):
 class MultiStepLR(LRScheduler):
     """The rate times ``gamma`` at each milestone."""
 
-    __module__ = "torch.optim.lr_scheduler"
-
     def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.milestones = Counter(milestones)
         self.gamma = gamma
@@ -109,8 +101,6 @@ class MultiStepLR(LRScheduler):
 
 class ConstantLR(LRScheduler):
     """The rate times ``factor`` for the first ``total_iters`` epochs."""
-
-    __module__ = "torch.optim.lr_scheduler"
 
     def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
         if not 0 <= factor <= 1.0:
@@ -130,8 +120,6 @@ class ConstantLR(LRScheduler):
 
 class LinearLR(LRScheduler):
     """The rate times a factor that moves linearly from ``start_factor`` to ``end_factor`` in ``total_iters`` epochs."""
-
-    __module__ = "torch.optim.lr_scheduler"
 
     def __init__(
         self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0, total_iters: int = 5, last_epoch: int = -1
@@ -161,8 +149,6 @@ class LinearLR(LRScheduler):
 class ExponentialLR(LRScheduler):
     """The rate times ``gamma``, each epoch."""
 
-    __module__ = "torch.optim.lr_scheduler"
-
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
@@ -176,8 +162,6 @@ class ExponentialLR(LRScheduler):
 
 class PolynomialLR(LRScheduler):
     """The rate falls to 0 as ``(1 - epoch / total_iters) ** power``."""
-
-    __module__ = "torch.optim.lr_scheduler"
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters = total_iters
@@ -196,8 +180,6 @@ class PolynomialLR(LRScheduler):
 
 class CosineAnnealingLR(LRScheduler):
     """The rate swings between its initial value and ``eta_min`` as a cosine, ``T_max`` epochs each way."""
-
-    __module__ = "torch.optim.lr_scheduler"
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max = T_max
@@ -223,8 +205,6 @@ class CosineAnnealingLR(LRScheduler):
 
 class CosineAnnealingWarmRestarts(LRScheduler):
     """The rate falls as half a cosine to ``eta_min`` and starts anew, after ``T_0`` epochs, then ``T_mult`` times as many, arXiv:1608.03983."""
-
-    __module__ = "torch.optim.lr_scheduler"
 
     def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         if T_0 <= 0 or not isinstance(T_0, int):
@@ -308,8 +288,6 @@ class _Combined(LRScheduler):
 class SequentialLR(_Combined):
     """Schedulers one after the other; each starts anew at its milestone."""
 
-    __module__ = "torch.optim.lr_scheduler"
-
     def __init__(self, optimizer: Optimizer, schedulers: list[LRScheduler], milestones: list[int], last_epoch: int = -1) -> None:
         if len(schedulers) < 1:
             raise ValueError("SequentialLR expects at least one scheduler, but got no scheduler.")
@@ -352,8 +330,6 @@ class SequentialLR(_Combined):
 
 class ChainedScheduler(_Combined):
     """Schedulers that act one on the result of the other."""
-
-    __module__ = "torch.optim.lr_scheduler"
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         if len(schedulers) < 1:

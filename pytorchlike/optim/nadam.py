@@ -15,7 +15,6 @@ __all__ = ["NAdam", "nadam"]
 class NAdam(RuleOptimizer):
     """Adam with Nesterov momentum and a momentum schedule (Dozat 2016)."""
 
-    __module__ = "torch.optim.nadam"
     CHECKS = (*MOMENT_CHECKS, Check("momentum_decay", "momentum_decay value"))
     STATE = {"step": "count", "mu_product": "mu_product", "exp_avg": "mu", "exp_avg_sq": "nu"}
     INITIAL = {"mu_product": 1.0}

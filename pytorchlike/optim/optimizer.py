@@ -71,7 +71,6 @@ class Optimizer:
         ValueError: ``params`` is empty.
     """
 
-    __module__ = "torch.optim.optimizer"
     #: Names of the dictionaries of hooks, in the order torch makes them.
     _HOOKS = (
         "_optimizer_step_pre_hooks", "_optimizer_step_post_hooks", "_optimizer_state_dict_pre_hooks", "_optimizer_state_dict_post_hooks",

@@ -15,7 +15,6 @@ __all__ = ["RAdam", "radam"]
 class RAdam(RuleOptimizer):
     """Adam whose rate is rectified while the second moment is uncertain, arXiv:1908.03265."""
 
-    __module__ = "torch.optim.radam"
     CHECKS = MOMENT_CHECKS
     STATE = {"step": "count", "exp_avg": "mu", "exp_avg_sq": "nu"}
     NUMBERS = ("lr", "betas", "eps", "weight_decay")

@@ -15,7 +15,6 @@ __all__ = ["RMSprop", "rmsprop"]
 class RMSprop(RuleOptimizer):
     """Rates by a running average of squared gradients (Hinton 2012), eps outside the root; ``centered`` is arXiv:1308.0850."""
 
-    __module__ = "torch.optim.rmsprop"
     CHECKS = (
         Check("lr", "learning rate"),
         Check("eps", "epsilon value"),

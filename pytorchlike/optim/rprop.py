@@ -14,7 +14,6 @@ __all__ = ["Rprop", "rprop"]
 class Rprop(RuleOptimizer):
     """Steps by the sign of the gradient, of a size for each element (Riedmiller and Braun 1993)."""
 
-    __module__ = "torch.optim.rprop"
     CHECKS = (Check("lr", "learning rate"),)
     STATE = {"step": "count", "prev": "previous", "step_size": "step_size"}
     INITIAL = {"step_size": "lr"}

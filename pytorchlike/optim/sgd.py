@@ -15,7 +15,6 @@ __all__ = ["SGD", "sgd"]
 class SGD(RuleOptimizer):
     """Gradient descent with momentum, ``buffer = momentum * buffer + (1 - dampening) * grad``; the first gradient is not dampened."""
 
-    __module__ = "torch.optim.sgd"
     CHECKS = (Check("lr", "learning rate"), Check("momentum", "momentum value"), Check("weight_decay", "weight_decay value"))
     STATE = {"momentum_buffer": "trace"}
     NUMBERS = ("lr", "momentum", "dampening", "weight_decay")

@@ -25,8 +25,6 @@ class SparseAdam(Optimizer):
         RuntimeError: on a step with a dense gradient, torch's text.
     """
 
-    __module__ = "torch.optim.sparse_adam"
-
     def __init__(
         self, params: Any, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, maximize: bool = False
     ) -> None:

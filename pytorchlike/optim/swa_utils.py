@@ -191,8 +191,6 @@ class SWALR(LRScheduler):
         ValueError: another strategy, or a number of epochs below 0.
     """
 
-    __module__ = "torch.optim.swa_utils"
-
     def __init__(self, optimizer: Any, swa_lr: Any, anneal_epochs: int = 10, anneal_strategy: str = "cos", last_epoch: int = -1) -> None:
         for rate, group in zip(each_group("swa_lr", optimizer, swa_lr), optimizer.param_groups):
             group["swa_lr"] = rate

@@ -14,13 +14,13 @@ NAMESPACES = [
     "nn", "nn.attention.bias", "nn.functional", "nn.grad", "nn.init", "nn.parallel", "nn.parameter", "nn.utils", "nn.utils.parametrizations",
     "nn.utils.parametrize", "nn.utils.prune", "nn.utils.rnn", "nn.utils.stateless", "optim", "optim._adafactor", "optim._functional", "optim._muon",
     *(f"optim.{name}" for name in ("adadelta", "adagrad", "adam", "adamax", "adamw", "asgd", "nadam", "radam", "rmsprop", "rprop", "sgd")),
-    "optim.lr_scheduler", "optim.swa_utils", "amp", "utils.data", "distributions", "distributions.transforms", "distributions.constraints",
+    "optim.lr_scheduler", "optim.swa_utils", "amp", "utils.data",
+    *(f"utils.data.{name}" for name in ("datapipes.iter", "datapipes.map", "datapipes.utils.common", "graph", "graph_settings")), "distributions", "distributions.transforms", "distributions.constraints",
 ]  # fmt: skip
 
 #: What differs, and why.
 DIFFERENT = {
-    **dict.fromkeys(("IterDataPipe", "MapDataPipe", "DFIterDataPipe", "DataChunk", "argument_validation", "functional_datapipe", "non_deterministic",
-                     "guaranteed_datapipes_determinism", "runtime_validation", "runtime_validation_disabled"), "data pipes are not here"),
+    **dict.fromkeys(("DFIterDataPipe", "RoutedDecoder", "argument_validation", "runtime_validation", "runtime_validation_disabled"), "refused by name"),
     **dict.fromkeys(("ScalingType", "SwizzleType", "scaled_mm", "grouped_mm", "scaled_grouped_mm"), "matrix products of float8 in blocks are not here"),
     **dict.fromkeys(("Parameter", "UninitializedParameter", "UninitializedBuffer", "Buffer", "CausalBias"), "tensors: their methods are operators"),
 }  # fmt: skip

@@ -1,6 +1,7 @@
 """Datasets, samplers and the loader against torch's: same batches, same draws, same errors."""
 
 import collections
+import pickle
 import warnings
 
 import numpy as np
@@ -294,3 +295,17 @@ DATAPIPES = {
     "DataChunk", "argument_validation", "functional_datapipe", "guaranteed_datapipes_determinism", "non_deterministic", "runtime_validation",
     "runtime_validation_disabled",
 }  # fmt: skip
+
+
+def test_pickles_without_the_name_torch_for_this_package():
+    """By ``pickle`` itself, whatever the name ``torch`` means in the process."""
+    data, model = ours.utils.data, ours.nn.Linear(2, 2)
+    dataset = data.Subset(data.ConcatDataset([data.TensorDataset(ours.ones(2)), data.StackDataset([1, 2])]), [0, 2])
+    optimizer = ours.optim.Adam(model.parameters())
+    for value in (
+        dataset, data.BatchSampler(data.RandomSampler(dataset), 1, False), data.DataLoader(dataset), optimizer, data.Dataset, ours.optim.SGD,
+        ours.optim.lr_scheduler.OneCycleLR(optimizer, 1.0, 5), ours.optim.lr_scheduler.ReduceLROnPlateau, ours.optim.swa_utils.AveragedModel(model),
+        ours.nn.quantizable.LSTM(2, 2), ours.nn.intrinsic.ConvReLU2d(ours.nn.Conv2d(1, 1, 1), ours.nn.ReLU()), ours.nn.quantized.FloatFunctional(),
+    ):  # fmt: skip
+        copied = pickle.loads(pickle.dumps(value))
+        assert type(copied) is type(value) and (copied is value or not isinstance(value, type))

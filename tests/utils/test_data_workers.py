@@ -182,12 +182,3 @@ def test_fork_is_replaced_with_a_warning():
 
 def test_more_workers_than_processors_warn_as_in_torch():
     same(lambda library, data: data.DataLoader([1], num_workers=1000).check_worker_number_rationality())
-
-
-@pytest.mark.parametrize("name", ["IterDataPipe", "functional_datapipe", "datapipes", "graph"])
-def test_data_pipes_are_left_out_by_name(name):
-    assert not hasattr(ours_data, name)
-    with pytest.raises(AttributeError, match=f"torch.utils.data.{name}: data pipes are not in pytorchlike.*IterableDataset"):
-        getattr(ours_data, name)
-    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
-        getattr(ours_data, "nothing")

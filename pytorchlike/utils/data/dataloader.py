@@ -10,9 +10,13 @@ from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.context import BaseContext
 from typing import Any, Generic, TypeVar
 
+from ...aten.constructors import as_tensor
 from ...core.device import device_count
+from ...tensors.generator import Generator
 from . import _utils
+from .datapipes.datapipe import IterDataPipe, MapDataPipe
 from .dataset import Dataset, IterableDataset
+from .graph_settings import apply_random_seed, apply_sharding, apply_shuffle_settings
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
@@ -52,8 +56,6 @@ class DataLoader(Generic[T]):
         pin_memory: accepted; JAX chooses the memory from which it copies to a device.
         multiprocessing_context: "fork" is replaced by "spawn", with a warning.
     """
-
-    __module__ = "torch.utils.data.dataloader"
 
     dataset: Dataset[T]
     batch_size: int | None
@@ -100,6 +102,9 @@ class DataLoader(Generic[T]):
         self.in_order = in_order
         self._dataset_kind = _DatasetKind.Iterable if isinstance(dataset, IterableDataset) else _DatasetKind.Map
         if self._dataset_kind == _DatasetKind.Iterable:
+            if isinstance(dataset, IterDataPipe):
+                apply_shuffle_settings(dataset, shuffle)  # as in torch, a shuffler that this adds behind the pipe is not read
+                shuffle = None
             self._check_stream(shuffle, sampler, batch_sampler)
         elif shuffle is not None:
             shuffle = bool(shuffle)
@@ -242,11 +247,20 @@ class DataLoader(Generic[T]):
             )
 
 
+def _world() -> tuple[int, int]:
+    """How many processes share the data, and which of them this is."""
+    from ... import distributed
+
+    ready = distributed.is_available() and distributed.is_initialized()
+    return (distributed.get_world_size(), distributed.get_rank()) if ready else (1, 0)
+
+
 class _BaseDataLoaderIter:
     """One pass over a loader's batches."""
 
     def __init__(self, loader: DataLoader) -> None:
         self._dataset = loader.dataset
+        self._shared_seed = self._seed_pipes(loader)
         self._dataset_kind = loader._dataset_kind
         self._IterableDataset_len_called = loader._IterableDataset_len_called
         self._auto_collation = loader._auto_collation
@@ -274,10 +288,25 @@ class _BaseDataLoaderIter:
     def __iter__(self) -> _BaseDataLoaderIter:
         return self
 
+    def _seed_pipes(self, loader: DataLoader) -> int | None:
+        """Seed the pipes of a dataset that is made of such with a number that all processes share; None for other datasets."""
+        if not isinstance(self._dataset, IterDataPipe):
+            return None
+        seed = draw_seed(loader.generator)
+        if _world()[0] > 1:
+            from ... import distributed
+
+            shared = as_tensor(seed)
+            distributed.broadcast(shared, src=0)
+            seed = int(shared.item())
+        apply_random_seed(self._dataset, Generator().manual_seed(seed))
+        return seed
+
     def _reset(self, loader: DataLoader, first_iter: bool = False) -> None:
         self._sampler_iter = iter(self._index_sampler)
         self._num_yielded = 0
         self._IterableDataset_len_called = loader._IterableDataset_len_called
+        self._shared_seed = self._seed_pipes(loader)
 
     def _next_index(self) -> Any:
         return next(self._sampler_iter)
@@ -319,6 +348,8 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
     def __init__(self, loader: DataLoader) -> None:
         super().__init__(loader)
+        if isinstance(self._dataset, (IterDataPipe, MapDataPipe)):
+            apply_sharding(self._dataset, *_world())
         self._dataset_fetcher = _DatasetKind.create_fetcher(
             self._dataset_kind, self._dataset, self._auto_collation, self._collate_fn, self._drop_last
         )
@@ -344,7 +375,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._prefetch_factor: int = loader.prefetch_factor  # type: ignore[assignment]
         setup = _utils.worker.Setup(
             self._dataset_kind, self._dataset, self._auto_collation, self._collate_fn, self._drop_last, self._base_seed, loader.worker_init_fn,
-            self._num_workers,
+            self._num_workers, self._shared_seed, _world(),
         )  # fmt: skip
         self._pool = _utils.pool.Pool(setup, loader.multiprocessing_context, self._timeout)
         self._workers = self._pool.processes
@@ -365,7 +396,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     def _resume(self) -> None:
         """Start another pass in all workers; what is left of the last one is dropped."""
         for worker in range(self._num_workers):
-            self._pool.send(worker, _utils.worker._ResumeIteration())
+            self._pool.send(worker, _utils.worker._ResumeIteration(self._shared_seed))
         for worker in range(self._num_workers):
             while not isinstance(self._pool.receive([worker])[0], _utils.worker._ResumeIteration):
                 pass

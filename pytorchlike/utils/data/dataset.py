@@ -19,8 +19,6 @@ T = TypeVar("T", covariant=True)
 class Dataset(Generic[T]):
     """Samples found by index: subclasses define ``__getitem__``, usually ``__len__``, and may define ``__getitems__`` for whole batches."""
 
-    __module__ = "torch.utils.data.dataset"
-
     def __getitem__(self, index: Any) -> T:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
 
@@ -33,8 +31,6 @@ class Dataset(Generic[T]):
 class IterableDataset(Dataset[T], Iterable[T]):
     """Samples that come as a stream: subclasses define ``__iter__``."""
 
-    __module__ = "torch.utils.data.dataset"
-
     def __add__(self, other: Dataset) -> ChainDataset:  # type: ignore[override]
         return ChainDataset([self, other])
 
@@ -45,8 +41,6 @@ class TensorDataset(Dataset[tuple]):
     Raises:
         AssertionError: the lengths differ.
     """
-
-    __module__ = "torch.utils.data.dataset"
 
     def __init__(self, *tensors: Any) -> None:
         if any(tensors[0].size(0) != tensor.size(0) for tensor in tensors):
@@ -66,8 +60,6 @@ class StackDataset(Dataset):
     Raises:
         ValueError: no dataset, both kinds of arguments, or different lengths.
     """
-
-    __module__ = "torch.utils.data.dataset"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
@@ -117,8 +109,6 @@ class ConcatDataset(Dataset[T]):
         AssertionError: there is none, or one of them is a stream.
     """
 
-    __module__ = "torch.utils.data.dataset"
-
     def __init__(self, datasets: Iterable[Dataset]) -> None:
         self.datasets = list(datasets)
         if not self.datasets:
@@ -153,8 +143,6 @@ class ConcatDataset(Dataset[T]):
 class ChainDataset(IterableDataset):
     """Streams one behind the other."""
 
-    __module__ = "torch.utils.data.dataset"
-
     def __init__(self, datasets: Iterable[Dataset]) -> None:
         super().__init__()
         self.datasets = datasets
@@ -175,8 +163,6 @@ class ChainDataset(IterableDataset):
 
 class Subset(Dataset[T]):
     """The samples of a dataset at the given indices."""
-
-    __module__ = "torch.utils.data.dataset"
 
     def __init__(self, dataset: Dataset[T], indices: Sequence[int]) -> None:
         self.dataset = dataset

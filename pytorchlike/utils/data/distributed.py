@@ -21,8 +21,6 @@ class DistributedSampler(Sampler[int]):
         ValueError: ``rank`` is not below ``num_replicas``; a number is left out and there is no process group.
     """
 
-    __module__ = "torch.utils.data.distributed"
-
     def __init__(
         self,
         dataset: Any,

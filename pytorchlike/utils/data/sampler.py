@@ -36,16 +36,12 @@ def _is_positive(value: Any) -> bool:
 class Sampler(Generic[T]):
     """Yields indices, or lists of them: subclasses define ``__iter__``."""
 
-    __module__ = "torch.utils.data.sampler"
-
     def __iter__(self) -> Iterator[T]:
         raise NotImplementedError
 
 
 class SequentialSampler(Sampler[int]):
     """All indices in order."""
-
-    __module__ = "torch.utils.data.sampler"
 
     def __init__(self, data_source: Sized) -> None:
         self.data_source = data_source
@@ -62,8 +58,6 @@ class RandomSampler(Sampler[int]):
 
     Without a generator each iteration seeds one of its own from the default generator.
     """
-
-    __module__ = "torch.utils.data.sampler"
 
     def __init__(self, data_source: Sized, replacement: bool = False, num_samples: int | None = None, generator: Any = None) -> None:
         self.data_source = data_source
@@ -101,8 +95,6 @@ class RandomSampler(Sampler[int]):
 class SubsetRandomSampler(Sampler[int]):
     """The given indices in random order."""
 
-    __module__ = "torch.utils.data.sampler"
-
     def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
         self.indices = indices
         self.generator = generator
@@ -117,8 +109,6 @@ class SubsetRandomSampler(Sampler[int]):
 
 class WeightedRandomSampler(Sampler[int]):
     """Indices drawn with the given probabilities, which need not sum to 1."""
-
-    __module__ = "torch.utils.data.sampler"
 
     def __init__(self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Any = None) -> None:
         if not _is_positive(num_samples):
@@ -142,8 +132,6 @@ class WeightedRandomSampler(Sampler[int]):
 
 class BatchSampler(Sampler[list]):
     """Lists of ``batch_size`` indices of another sampler; the last one may be shorter."""
-
-    __module__ = "torch.utils.data.sampler"
 
     def __init__(self, sampler: Sampler[int] | Iterable[int], batch_size: int, drop_last: bool) -> None:
         if not _is_positive(batch_size):

@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from ....alias import install_as_torch
-from ....tensors.generator import default_generator
+from ....tensors.generator import Generator, default_generator
 from ..._exceptions import ExceptionWrapper
 from . import transport
 from .fetch import create_fetcher
@@ -43,7 +43,6 @@ class WorkerInfo:
     worker_method: str | None = "multiprocessing"
 
 
-WorkerInfo.__module__ = "torch.utils.data._utils.worker"
 _worker_info: WorkerInfo | None = None
 
 
@@ -68,7 +67,12 @@ class _ResumeIteration:
 
 @dataclass
 class Setup:
-    """What a worker needs to begin, the same for all of them."""
+    """What a worker needs to begin, the same for all of them.
+
+    Attributes:
+        shared_seed: of a dataset of pipes.
+        world: how many processes, each with its workers, share the data, and which of them this is.
+    """
 
     dataset_kind: int
     dataset: Any
@@ -78,6 +82,8 @@ class Setup:
     base_seed: int
     init_fn: Any
     num_workers: int
+    shared_seed: int | None = None
+    world: tuple[int, int] = (1, 0)
 
 
 def _generate_state(base_seed: int, worker_id: int) -> list[int]:
@@ -118,6 +124,7 @@ class _Worker:
             default_generator.manual_seed(seed)
             np.random.seed(_generate_state(setup.base_seed, self.id))
             _worker_info = WorkerInfo(self.id, setup.num_workers, seed, setup.dataset)
+            self.set_up_pipes(setup)
             if setup.init_fn is not None:
                 setup.init_fn(self.id)
             self.setup = setup
@@ -125,6 +132,23 @@ class _Worker:
             self.failed = ExceptionWrapper(where=self.where)
             return
         self.start_pass()
+
+    def set_up_pipes(self, setup: Setup) -> None:
+        """Seed a dataset of pipes and let it take this worker's part of the samples."""
+        from ..datapipes.datapipe import IterDataPipe, MapDataPipe
+        from ..graph_settings import apply_sharding
+
+        self.seed_pipes(setup.dataset, setup.shared_seed)
+        if isinstance(setup.dataset, (IterDataPipe, MapDataPipe)):
+            world, rank = setup.world
+            apply_sharding(setup.dataset, setup.num_workers * world, self.id * world + rank)
+
+    def seed_pipes(self, dataset: Any, seed: int | None) -> None:
+        """Seed a dataset of pipes; others have no seed."""
+        from ..graph_settings import apply_random_seed
+
+        if seed is not None:
+            apply_random_seed(dataset, Generator().manual_seed(seed))
 
     def start_pass(self) -> None:
         """From the dataset's first sample."""
@@ -173,6 +197,8 @@ class _Worker:
         while (message := messages.get()) is not None:
             task = transport.unpack(message)
             if isinstance(task, _ResumeIteration):
+                if self.setup is not None:
+                    self.seed_pipes(self.setup.dataset, task.seed)
                 self.start_pass()
                 self.answer((task, None))
             elif not self.ended:

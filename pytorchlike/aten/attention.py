@@ -301,6 +301,9 @@ def multi_head_attention_forward(
     elif key.shape != value.shape:
         raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
     separate = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
+    for name, weight, x in zip(("query", "key", "value"), separate or (), (query, key, value)):
+        if tuple(weight.shape) != (width, x.shape[-1]):
+            raise AssertionError(f"expecting {name} weights shape of {(width, x.shape[-1])}, but got {weight.shape}")
     q, k, v = _projected(query, key, value, in_proj_weight, in_proj_bias, separate)
     if attn_mask is not None:
         attn_mask = attn_mask.unsqueeze(0) if attn_mask.dim() == 2 else attn_mask

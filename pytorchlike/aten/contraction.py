@@ -6,6 +6,7 @@ import jax.numpy as jnp
 
 from ..core.dims import wrap_dim, wrap_dims
 from ..dispatch.registry import FUNCTION, METHOD, OUT, composite, op
+from .conv import c_name
 from .matmul import FULL, accumulator, check_broadcast, contract
 from .reduce import scalar_type, widened
 from .shape import common_dtype
@@ -34,6 +35,9 @@ def _(input1, input2, weight, bias):
             raise RuntimeError(f"bilinear(): input{number} size does not match weight size: got {x.shape[-1]} but expected {size}")
     if bias is not None and bias.shape[0] != weight.shape[0]:
         raise RuntimeError(f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {weight.shape[0]}")
+    given = {"input1": input1, "input2": input2, "weight": weight} | ({} if bias is None else {"bias": bias})
+    if len({x.dtype for x in given.values()}) > 1:
+        raise RuntimeError(f"All tensors must have the same dtype, got {', '.join(f'{name}: {c_name(x.dtype)}' for name, x in given.items())}")
 
 
 @op("kron(Tensor self, Tensor other) -> Tensor", forms=_FORMS)

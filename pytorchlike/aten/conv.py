@@ -135,6 +135,10 @@ def _check_convolution(input, weight, bias, stride, padding, dilation, groups, s
         raise RuntimeError("non-positive stride is not supported")
     if any(d <= 0 for d in dilation):
         raise RuntimeError(f"dilation should be greater than zero, but got {_listed(dilation)}")
+    if any(k <= 0 for k in weight_size[2:]):
+        raise RuntimeError(f"kernel size should be greater than zero, but got {_listed(weight_size[2:])}")
+    if transposed and any(p < 0 for p in expand(output_padding, spatial)):
+        raise RuntimeError("negative output_padding is not supported")
     start = f"Given transposed=1, weight of size {_listed(weight_size)}" if transposed else f"Given groups={groups}"
     if weight_size[0] < groups:
         raise RuntimeError(

@@ -163,6 +163,11 @@ def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_fu
         return triplet_margin_loss(anchor, positive, negative, margin, swap=swap, reduction=reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
+    if not anchor.dim() == positive.dim() == negative.dim():
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {anchor.dim()}D, positive {positive.dim()}D, and negative {negative.dim()}D inputs"
+        )
     apart = distance_function(anchor, negative)
     if swap:
         apart = apart.minimum(distance_function(positive, negative))

@@ -70,7 +70,7 @@ def _shape(x) -> str:
     return "x".join(map(str, x.shape))
 
 
-def _check_same_dtype_mm(a, b) -> None:
+def check_same_dtype_mm(a, b) -> None:
     if a.dtype != b.dtype:
         names = (_CPP_NAMES.get(np.dtype(x.dtype).name, str(x.dtype)) for x in (a, b))
         raise RuntimeError("expected m1 and m2 to have the same dtype, but got: " + " != ".join(names))
@@ -127,7 +127,7 @@ def _(self, mat2):
         if x.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix")
     _check_inner(self.shape[0], self.shape[1], mat2)
-    _check_same_dtype_mm(self, mat2)
+    check_same_dtype_mm(self, mat2)
 
 
 @op("bmm(Tensor self, Tensor mat2) -> Tensor", forms=_FORMS)
@@ -254,7 +254,7 @@ def _(self, other):
             _check_mv(_Shaped((_rows(self.shape), self.shape[-1]), self.dtype), other)
     elif b == 2:
         _check_inner(_rows(self.shape), self.shape[-1], other)
-        _check_same_dtype_mm(self, other)
+        check_same_dtype_mm(self, other)
     else:
         left = self.shape[-2] if a > 1 else 1
         batch = check_broadcast(self.shape[:-2], other.shape[:-2])
@@ -429,7 +429,7 @@ def _check_addmm(self, mat1, mat2) -> None:
     check_expandable(self.shape, (mat1.shape[0], mat2.shape[1]))
     if self.dtype != mat2.dtype:
         raise RuntimeError(f"self and mat2 must have the same dtype, but got {scalar_type(self.dtype)} and {scalar_type(mat2.dtype)}")
-    _check_same_dtype_mm(mat1, mat2)
+    check_same_dtype_mm(mat1, mat2)
 
 
 @addmm.check
@@ -592,6 +592,6 @@ def _(input, weight, bias):
     rows, turned = _rows(input.shape), _Shaped(weight.shape[::-1], weight.dtype)
     if bias is None:
         _check_inner(rows, input.shape[-1], turned)
-        _check_same_dtype_mm(input, weight)
+        check_same_dtype_mm(input, weight)
     else:
         _check_addmm(bias, _Shaped((rows, input.shape[-1]), input.dtype), turned)

@@ -222,6 +222,11 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
         return input.clone()
     if training:
         _check_not_single(input.size())
+        if eps <= 0.0:
+            raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
+    elif eps < 0.0:
+        raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
+    if training:
         return _batch_norm_in_training(input, running_mean, running_var, weight, bias, momentum, eps)
     for name, running in (("running_mean", running_mean), ("running_var", running_var)):
         if running is None:
@@ -364,6 +369,8 @@ def _(g, input, normalized_shape, eps):
 
 @rms_norm.check
 def _(input, normalized_shape, weight, eps):
+    if normalized_shape and len(input.shape) < len(normalized_shape):
+        raise ValueError(f"Input tensor must have at least {len(normalized_shape)} dimensions, but got {len(input.shape)}")
     _check_normalized_shape(input, normalized_shape, weight, separator="")
     _check_floating(input, "rms_norm")
 

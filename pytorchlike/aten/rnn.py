@@ -15,7 +15,8 @@ import numpy as np
 
 from ..dispatch.call import host_tensor
 from ..dispatch.registry import FUNCTION, composite, lookup, op
-from .matmul import FULL
+from .matmul import FULL, check_same_dtype_mm
+from .reduce import scalar_type
 from .shape import cat, stack
 
 __all__ = [
@@ -312,6 +313,10 @@ def _check_cell(gates: int) -> Any:
                 raise RuntimeError(f"Input batch size {input.shape[0]} doesn't match hidden{number if number else ''} batch size {state.shape[0]}")
             if state.shape[1] != w_hh.shape[0] // gates:
                 raise RuntimeError(f"hidden{number} has inconsistent hidden_size: got {state.shape[1]}, expected {w_hh.shape[0] // gates}")
+        for x, weight, bias in ((input, w_ih, b_ih), (states[0], w_hh, b_hh)):
+            if x.dtype != weight.dtype and bias is not None:
+                raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {scalar_type(x.dtype)} and {scalar_type(weight.dtype)}")
+            check_same_dtype_mm(x, weight)
 
     return check
 

@@ -43,6 +43,19 @@ def _shown(values) -> str:
     return "(" + ", ".join(map(str, values)) + ")"
 
 
+def _check_blocks(kernel_size, dilation, padding, stride, **output_size) -> None:
+    """torch's checks of the numbers of sliding blocks."""
+    given = {"kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride}
+    for name, value in (given | output_size).items():
+        if len(value) != 2:
+            raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(value)}")
+    for name, label in (("kernel_size", "kernel"), ("dilation", "dilation"), ("padding", "pad"), ("stride", "stride")):
+        least, words = (0, "non-negative") if name == "padding" else (1, "greater than zero")
+        high, wide = given[name]
+        if high < least or wide < least:
+            raise RuntimeError(f"{name.replace('_', ' ')} should be {words}, but got {label}_height: {high} {label}_width: {wide}")
+
+
 @op("im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", forms=FUNCTION, namespaces=())
 def im2col(self, kernel_size, dilation, padding, stride):
     """The sliding blocks of an image as columns: ``(N, C, H, W)`` -> ``(N, C * kernel elements, blocks)``."""
@@ -70,6 +83,7 @@ def _(self, kernel_size, dilation, padding, stride):
             f"Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: {shape}"
         )
     kernel, dilation, padding, stride = _pairs(kernel_size, dilation, padding, stride)
+    _check_blocks(kernel, dilation, padding, stride)
     counts = Windows.of(shape, kernel, stride, padding, dilation, False).counts
     if any(c < 1 for c in counts):
         raise RuntimeError(
@@ -118,6 +132,7 @@ def _(self, output_size, kernel_size, dilation, padding, stride):
             f"Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input, but got: {shape}"
         )
     kernel, dilation, padding, stride = _pairs(kernel_size, dilation, padding, stride)
+    _check_blocks(kernel, dilation, padding, stride, output_size=output_size)
     if shape[-2] % math.prod(kernel):
         raise RuntimeError(
             f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got input.size(1)={shape[-2]} "

@@ -49,6 +49,8 @@ class CrossMapLRN2d(Module):
         self.k = k
 
     def forward(self, input: Tensor) -> Tensor:
+        if input.dim() != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
         channels, reach = input.size(1), (self.size - 1) // 2
         window = [[float(abs(c - j) <= reach or (j == 0 and c > 0)) for j in range(channels)] for c in range(channels)]
         weight = tensor(window, dtype=input.dtype, device=input.device)

@@ -71,6 +71,7 @@ def _shape(x) -> str:
 
 
 def check_same_dtype_mm(a, b) -> None:
+    """Refuse matrices of different dtypes, and boolean ones, with the texts of ``mm``."""
     if a.dtype != b.dtype:
         names = (_CPP_NAMES.get(np.dtype(x.dtype).name, str(x.dtype)) for x in (a, b))
         raise RuntimeError("expected m1 and m2 to have the same dtype, but got: " + " != ".join(names))

@@ -90,12 +90,13 @@ class Part:
         tier: how it runs now (`tiers`).
         runs: how often it has run.
         family: what it has in common with programs of the same operators.
+        places: for each live slot where its array is among the inputs or XLA's results (see `_distinct`); None: they are XLA's results.
         compile_seconds: how long tracing for XLA and XLA took.
     """
 
     __slots__ = (
         "live", "inputs", "donated", "steps", "avals", "float_count", "int_count", "floats", "ints", "target", "function", "host", "tier", "runs",
-        "family", "job", "compile_seconds",
+        "family", "job", "places", "compile_seconds",
     )  # fmt: skip
 
     def __init__(self, live: tuple[int, ...], inputs: tuple[int, ...], donated: tuple[int, ...], steps: list[State], avals: dict[int, Aval],
@@ -114,6 +115,7 @@ class Part:
         self.runs = 0
         self.host: HostProgram | None = None
         self.job: background.Job | None = None
+        self.places: list[tuple[bool, int]] | None = None
         self.compile_seconds = 0.0
         self.tier = tiers.first_tier(self.target.platform, target == CPU and all(s.inference is not None and s.inference.traced is not None for s in steps))
         self.family = tiers.family_of([s.instruction.name for s in steps if s.instruction is not None])
@@ -129,15 +131,18 @@ class Part:
         ]
         with jax.enable_x64(True):
             arrays = [jax.ShapeDtypeStruct(a.size, a.dtype.numpy, sharding=at) for a in (self.avals[slot] for slot in self.inputs)]
-            compiled = self.jitted(tier).lower(*numbers, *arrays).compile()
+            compiled = self._jitted(self._distinct, tier).lower(*numbers, *arrays).compile()
         self.compile_seconds += time.perf_counter() - start
         counters.note_compilation(len(self.steps), self.compile_seconds)
         return compiled
 
     def jitted(self, tier: str) -> Any:
         """The part as a jitted function of (packed floats, packed ints, *inputs)."""
+        return self._jitted(self._trace, tier)
+
+    def _jitted(self, function: Callable, tier: str) -> Any:
         donated = tuple(i + 2 for i, slot in enumerate(self.inputs) if slot in self.donated)
-        return jax.jit(self._trace, donate_argnums=donated, compiler_options=tiers.options(tier))
+        return jax.jit(function, donate_argnums=donated, compiler_options=tiers.options(tier))
 
     def describe(self) -> str:
         """The tier, and why it is this one."""
@@ -190,12 +195,33 @@ class Part:
                 self.ints = (ints[: self.int_count], packed_ints)
             if self.function is None:
                 self.function = self._compile(self.tier)
-            return self.function(packed_floats, packed_ints, *arrays)
+            results, flags = self.function(packed_floats, packed_ints, *arrays)
+        if self.places is not None:
+            results = [arrays[k] if is_input else results[k] for is_input, k in self.places]
+        return results, flags
 
     def _trace(self, floats: Any, ints: Any, *arrays: Any) -> tuple[list[Any], Any]:
         environment = dict(zip(self.inputs, arrays, strict=True))
         flags = run_steps(self.steps, environment, functools.partial(_scalars, floats), functools.partial(_scalars, ints))
         return [environment[slot] for slot in self.live], jax.numpy.concatenate(flags) if flags else None
+
+    def _distinct(self, floats: Any, ints: Any, *arrays: Any) -> tuple[list[Any], Any]:
+        """Like `_trace`, without results that are inputs as they stand, or other results: XLA would copy them, and arrays can be shared.
+
+        The gradients of an addition, for example, are the gradient that arrived.
+        """
+        results, flags = self._trace(floats, ints, *arrays)
+        known = {id(array): (True, k) for k, (slot, array) in enumerate(zip(self.inputs, arrays)) if slot not in self.donated}
+        kept: list[Any] = []
+        places = []
+        for result in results:
+            place = known.get(id(result))
+            if place is None:
+                place = known[id(result)] = (False, len(kept))
+                kept.append(result)
+            places.append(place)
+        self.places = places if len(kept) < len(places) else None
+        return kept, flags
 
 
 def _scalars(packed: Any, first: int, end: int) -> list[Any]:

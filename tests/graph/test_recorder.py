@@ -120,6 +120,26 @@ def test_updated_parameters_are_donated() -> None:
     assert w._content().array.unsafe_buffer_pointer() == address
 
 
+@tiers.forced(tiers.FULL)
+def test_gradients_that_are_the_arrived_gradient_are_not_copied() -> None:
+    a, b, g = leaf(64, 128).requires_grad_(), leaf(64, 128).requires_grad_(), leaf(64, 128)
+    torch.graph.flush_all()
+    total = a + b
+    first, second = torch.autograd.grad(total, (a, b), g)
+    torch.graph.flush_all()
+    arrays = [t._content().array for t in (g, first, second)]
+    addresses = {array.unsafe_buffer_pointer() for array in map(jax.block_until_ready, arrays)}
+    assert len(addresses) == 1
+    np.testing.assert_array_equal(total.detach().numpy(), 2 * leaf(64, 128).numpy())
+    before = g.numpy().copy()
+    first.mul_(2)  # shares an array, not a storage
+    del a, b, total
+    torch.graph.flush_all()
+    np.testing.assert_array_equal(first.numpy(), 2 * before)
+    np.testing.assert_array_equal(second.numpy(), before)
+    np.testing.assert_array_equal(g.numpy(), before)
+
+
 def test_arrays_handed_out_are_not_donated() -> None:
     from pytorchlike.tensors.convert import to_jax
 

@@ -6,24 +6,29 @@ XLA's convolution is the rule.  On the CPU some shape classes are computed other
     forward     1x1, 32 channels, 112x112        5.4 -> 0.6    batched matrix products (256 channels, 28x28: 2.7 -> 1.1)
                 1x1, stride 2, 256 ch., 14x14    1.6 -> 1.2    one matrix product, where there are few places
                 3x3, 3 channels, 64x64           3.4 -> 1.1    a sum of shifted products
-                5x5, 3 channels, 32x32           5.0 -> 1.5    patches times matrix, image by image (3x3, 8 channels: 2.2 -> 1.7)
+                5x5, 3 channels, 32x32           5.0 -> 1.5    matrix times patches, image by image (3x3, 8 channels: 2.2 -> 1.7)
                 3x3, stride 2, 3 ch., 64x64      3.9 -> 1.5    the same (1x3, 64 channels, 1024 places: 1.4 -> 1.3)
+                3x3, stride 2, 64 ch., 56x56 *   1.9 -> 1.3    the same
+                3x3, 512 channels, 3x3 *         1.9 -> 1.0    matrix times patches of all images (stride 2, 6x6: 1.5 -> 0.8)
                 depthwise 3x3, 64 ch., 56x56            0.7    a sum of shifted products (XLA's: 40 times slower)
     transpose   3x3, stride 2, 64 ch., 56x56     2.3 -> 1.1    one convolution for each phase (7x7, stride 2: 1.0 -> 0.6)
                 1x1, 64 channels, 56x56          1.9 -> 0.4    batched matrix products
+                3x3, 3 channels, 64x64 *         1.5 -> 0.5    matrix times gradient, shifted and added, image by image (5x5: 1.8 -> 0.6)
+                3x3, 64 channels, 56x56 *        1.5 -> 1.2    the same (28x28: 1.4 -> 1.1; 32 channels, unpadded: 1.6 -> 1.0)
                 depthwise 3x3, 64 ch., 56x56     1.6 -> 0.5    a sum of shifted products of the gradient (before: the sum's transpose)
     weight      1x1, 64 channels, 56x56          3.3 -> 0.3    batched matrix products, then their sum
-                3x3, stride 2, 64 ch., 56x56     2.2 -> 1.3    patches times matrix, image by image (128 channels: 1.9 -> 1.2)
-                3x3, 128 channels, 28x28         1.9 -> 1.4    shifted products, image by image (56x56, 64 channels: 1.6 -> 1.5)
-                3x3, 256 channels, 14x14         1.5 -> 1.2    patches times matrix, image by image (64 images, 128 channels: 2.4 -> 1.5)
+                3x3, stride 2, 64 ch., 56x56 *    10 -> 1.0    patches times gradient, image by image (7x7, 3 channels: 2.9 -> 1.1)
+                3x3, 3 channels, 64x64 *         5.9 -> 1.1    the same (64 channels, 28x28, 1 image: 1.4 -> 1.0, 16 images: 1.8 -> 1.2)
+                3x3, 256 channels, 14x14 *       1.5 -> 1.0    gradient times patches, image by image
+                3x3, 128 channels, 28x28         1.9 -> 1.4    shifted products, image by image (56x56, 64 channels *: 8.2 -> 1.2)
                 1x3, 64 channels, 1024 places    1.2 -> 0.9    the same
                 depthwise 3x3, 64 ch., 56x56     8.9 -> 1.4    one loop that adds up all positions of the kernel (before: the sum's transpose)
 
-Other 3x3 kernels with stride 1 stay with XLA: 1.1 to 1.3 forward and for the input, 1.1 to 1.9 for the weight.  Its layouts take temporaries whose pages are
-new to the process in each run, so it loses to patches where they are large (64 images of 28x28, 32 channels: 2.2 -> 1.6), and where nothing is padded
-(26x26, 32 to 64 channels: 3.9 -> 1.3).  Measured and slower: patches of the whole batch (3 to 7), sums of shifted matrix products of it (1.1 to 5), Winograd's
-F(2, 3) and F(4, 3) (1.2 to 6), patches of bands of rows (1.1 to 2.8), XLA's convolution image by image (10 to 70), the NHWC layout (the same: XLA changes to it anyway), XLA's oneDNN option (the
-same).
+Lines with a star are of a Zen 3 with half the cache.  Other 3x3 kernels with stride 1 stay with XLA: 1.1 to 1.5 forward and for the input.  Its layouts take
+temporaries whose pages are new to the process in each run, so it loses to patches where they are large (64 images of 28x28, 32 channels: 2.2 -> 1.6), and
+where nothing is padded (26x26, 32 to 64 channels: 3.9 -> 1.3).  Measured and slower: patches of the whole batch (3 to 7, but for few places), sums of shifted
+matrix products of it (1.1 to 5; image by image the same as XLA's), Winograd's F(2, 3) and F(4, 3) (1.2 to 6), patches of bands of rows (1.1 to 2.8), XLA's
+convolution image by image (10 to 70), the NHWC layout (the same: XLA changes to it anyway), XLA's oneDNN option (the same).
 """
 
 from __future__ import annotations
@@ -51,8 +56,14 @@ _SHIFTED_PATCH = 32
 _FEW_CHANNELS, _STRIDED_PATCH = 8, 48
 #: From this many places on, each image has a matrix product of its own (1x1 kernels).
 _BATCHED_PLACES = 512
-#: From this many places on, gradients of kernels with a stride are computed image by image, and of others from this many images on.
-_LOOPED_PLACES, _MANY_IMAGES = 64, 16
+#: From this many places on, weights' gradients are computed image by image; for fewer channels than this always from patches.
+_LOOPED_PLACES, _FEW_COLUMNS = 64, 32
+#: Up to this many elements of a patch, an input's gradient is a sum of shifted products.
+_FEW_ROWS = 640
+#: From this many features on, a weight's gradient is gradient times patches, and for fewer patches times gradient, which takes longer rows.
+_MANY_FEATURES = 256
+#: Weights from this many elements on are read once for all images, where these have up to so many places together.
+_LARGE_WEIGHT, _FEW_PLACES = 1 << 18, 256
 #: An image's patches stay in the cache up to this many bytes; layers from this many bytes on make XLA's convolution slow.
 _CACHED_PATCHES, _MANY_BYTES = 5 << 19, 12_000_000
 
@@ -111,18 +122,26 @@ class Convolution:
             return _few_products(x, weight, self)
         if channels <= _FEW_CHANNELS and (dense or few <= _STRIDED_PATCH):
             return _patches_by_image(x, weight, self)
-        if dense and (x.ndim == 3 or self._suits_patches(x, weight)):
+        places = self._places(x, kernel)
+        if x.shape[0] * math.prod(places) <= _FEW_PLACES and weight.size >= _LARGE_WEIGHT:
+            return _patches_of_batch(x, weight, self)
+        if (dense and x.ndim == 3) or self._suits_patches(x, weight, places):
             return _patches_by_image(x, weight, self)
         return self._by_xla(x, weight)
 
-    def _suits_patches(self, x, weight) -> bool:
+    def _places(self, x, kernel: Sequence[int]) -> list[int]:
+        """The spatial sizes of the result."""
+        borders = zip(x.shape[2:], kernel, self.stride, self.padding, self.dilation)
+        return [(n + sum(pads) - d * (k - 1) - 1) // s + 1 for n, k, s, pads, d in borders]
+
+    def _suits_patches(self, x, weight, places: Sequence[int]) -> bool:
         """Whether XLA's convolution would lose to patches image by image, by the pages that its layouts touch or by its unpadded form."""
-        places = [n + sum(pads) - d * (k - 1) for n, k, pads, d in zip(x.shape[2:], weight.shape[2:], self.padding, self.dilation)]
-        count, inner = math.prod(places), math.prod(weight.shape[1:])
+        count, inner, dense = math.prod(places), math.prod(weight.shape[1:]), set(self.stride) == {1}
         if inner * count * x.dtype.itemsize > _CACHED_PATCHES or count > math.prod(x.shape[2:]):
             return False
-        unpadded = not any(map(any, self.padding)) and count >= _LOOPED_PLACES
-        return unpadded or x.shape[0] * (weight.shape[0] + weight.shape[1]) * count * x.dtype.itemsize >= _MANY_BYTES
+        unpadded = dense and not any(map(any, self.padding)) and count >= _LOOPED_PLACES
+        inputs = weight.shape[1] * (count if dense else math.prod(x.shape[2:]))
+        return unpadded or x.shape[0] * (weight.shape[0] * count + inputs) * x.dtype.itemsize >= _MANY_BYTES
 
     def _transpose(self, g, weight, sizes):
         kernel = weight.shape[2:]
@@ -136,6 +155,9 @@ class Convolution:
             borders = [(-p, n + p - (m - 1) * s - 1, s - 1) for n, m, s, (p, _) in zip(sizes, g.shape[2:], self.stride, self.padding)]
             return lax.pad(spread, jnp.zeros((), g.dtype), [(0, 0, 0)] * 2 + borders)
         if set(self.stride) == {1}:
+            few = weight.shape[1] < _FEW_COLUMNS or (g.ndim > 3 and math.prod(weight.shape[1:]) <= _FEW_ROWS)
+            if few and math.prod(g.shape[2:]) >= _LOOPED_PLACES:
+                return _transposed_by_image(g, weight, self, sizes)
             swapped = jnp.flip(weight, _spatial(weight)).swapaxes(0, 1)
             return self._reversed(kernel, g.shape[2:], sizes)._forward(g, swapped)
         if set(self.dilation) == {1}:
@@ -155,14 +177,12 @@ class Convolution:
             return self._weight_by_xla(x, g, shape)
         if math.prod(kernel) == 1:
             return _pointwise_weight(_selected(x, self.padding, self.stride), g).reshape(shape)
-        if places >= _LOOPED_PLACES:
-            many = x.shape[0] >= _MANY_IMAGES and min(shape[:2]) >= 32
-            cached = math.prod(shape[1:]) * places * x.dtype.itemsize <= _CACHED_PATCHES
-            if max(self.stride) > 1 or (many and cached and x.ndim > 3):
-                return _weight_by_image(x, g, self, tuple(shape))
-            if many or x.ndim == 3 or (min(shape[:2]) >= 128 and places >= _BATCHED_PLACES):
-                return _weight_by_positions(x, g, self, tuple(shape))
-        return self._weight_by_xla(x, g, shape)
+        if places < _LOOPED_PLACES:
+            return self._weight_by_xla(x, g, shape)
+        cached = math.prod(shape[1:]) * places * x.dtype.itemsize <= _CACHED_PATCHES
+        if max(self.stride) > 1 or (x.ndim > 3 and (cached or shape[1] < _FEW_COLUMNS)):
+            return _weight_by_image(x, g, self, tuple(shape))
+        return _weight_by_positions(x, g, self, tuple(shape))
 
     # --- XLA's convolution --------------------------------------------------------------------------------------------------------------
 
@@ -306,36 +326,58 @@ def _few_products(x, weight, at: Convolution):
 
 
 def _patches(x, kernel: Sequence[int], at: Convolution):
-    """For an image ``(C, *)`` the matrix (kernel positions times C, places)."""
+    """For an image ``(C, *)`` the matrix (C times kernel positions, places), in the order of a weight's elements, and the spatial sizes."""
     windows = _shifted(_padded(x, at.padding), kernel, at)
-    return jnp.concatenate(windows, 0).reshape(len(windows) * x.shape[0], -1), windows[0].shape[1:]
+    return jnp.stack(windows, 1).reshape(len(windows) * x.shape[0], -1), windows[0].shape[1:]
 
 
 def _patches_by_image(x, weight, at: Convolution):
-    """Patches times matrix; one image at a time, so that its patches stay in the cache."""
-    kernel = weight.shape[2:]
-    matrix = weight.reshape(*weight.shape[:2], -1).swapaxes(1, 2).reshape(weight.shape[0], -1)
-    sizes = jax.eval_shape(lambda image: _shifted(_padded(image, at.padding), kernel, at)[0], x[0]).shape[1:]
+    """Matrix times patches; one image at a time, so that its patches stay in the cache."""
+    kernel, matrix = weight.shape[2:], weight.reshape(weight.shape[0], -1)
 
     def one(_, image):
         return None, matrix @ _patches(image, kernel, at)[0]
 
-    return lax.scan(one, None, x)[1].reshape(x.shape[0], weight.shape[0], *sizes)
+    return lax.scan(one, None, x)[1].reshape(x.shape[0], weight.shape[0], *at._places(x, kernel))
+
+
+def _patches_of_batch(x, weight, at: Convolution):
+    """Matrix times the patches of all images, so that a large matrix is read once."""
+    windows = _shifted(_padded(x, at.padding), weight.shape[2:], at)
+    stacked = jnp.stack(windows, 2).reshape(*x.shape[:2], len(windows), -1)  # (N, C, kernel positions, places)
+    patches = stacked.transpose(1, 2, 0, 3).reshape(x.shape[1] * len(windows), -1)
+    product = weight.reshape(weight.shape[0], -1) @ patches
+    return product.reshape(weight.shape[0], x.shape[0], *windows[0].shape[2:]).swapaxes(0, 1)
+
+
+def _transposed_by_image(g, weight, at: Convolution, sizes: Sequence[int]):
+    """For stride 1, the products of matrix and gradient, shifted to where they go and added up in one loop; one image at a time."""
+    kernel, matrix = weight.shape[2:], weight.reshape(weight.shape[0], -1).T
+    zero = jnp.zeros((), g.dtype)
+
+    def one(_, gradient):
+        products = (matrix @ gradient.reshape(weight.shape[0], -1)).reshape(weight.shape[1], -1, *gradient.shape[1:])
+        total: Any = 0
+        for number, position in enumerate(itertools.product(*map(range, kernel))):
+            first = [p * d - low for p, d, (low, _) in zip(position, at.dilation, at.padding)]
+            borders = [(f, n - m - f, 0) for f, n, m in zip(first, sizes, gradient.shape[1:])]
+            total = total + lax.pad(products[:, number], zero, [(0, 0, 0), *borders])
+        return None, total
+
+    return lax.scan(one, None, g)[1]
 
 
 def _weight_by_image(x, g, at: Convolution, shape: tuple[int, ...]):
-    """The gradient times patches, channels last, added up image by image."""
-    kernel = shape[2:]
+    """Patches times gradient, or from `_MANY_FEATURES` on gradient times patches, added up image by image."""
+    many, columns = shape[0] >= _MANY_FEATURES, math.prod(shape[1:])
 
     def one(total, pair):
         image, gradient = pair
-        last = _padded(jnp.moveaxis(image, 0, -1), (*at.padding, (0, 0)))
-        inner = replace(at, stride=(*at.stride, 1), dilation=(*at.dilation, 1))
-        patches = jnp.concatenate(_shifted(last, (*kernel, 1), inner), -1)
-        return total + gradient.reshape(shape[0], -1) @ patches.reshape(-1, patches.shape[-1]), None
+        patches, flat = _patches(image, shape[2:], at)[0], gradient.reshape(shape[0], -1)
+        return total + (flat @ patches.T if many else patches @ flat.T), None
 
-    total, _ = lax.scan(one, jnp.zeros((shape[0], math.prod(shape[1:])), g.dtype), (x, g))
-    return total.reshape(shape[0], -1, shape[1]).swapaxes(1, 2).reshape(shape)
+    total, _ = lax.scan(one, jnp.zeros((shape[0], columns) if many else (columns, shape[0]), g.dtype), (x, g))
+    return (total if many else total.T).reshape(shape)
 
 
 def _weight_by_positions(x, g, at: Convolution, shape: tuple[int, ...]):

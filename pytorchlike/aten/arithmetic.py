@@ -12,7 +12,19 @@ from jax.custom_derivatives import SymbolicZero
 
 from ..core.promotion import scalar_type_name
 from ..dispatch.registry import ALL_FORMS, FUNCTION, METHOD, OUT, Promote, composite, op
-from .elementwise import BOOL, COMPLEX, FLOATING, INTEGRAL, beside, category, cpp_name, not_implemented, rounded_once, supports
+from .elementwise import (
+    BOOL,
+    COMPLEX,
+    FLOATING,
+    INTEGRAL,
+    beside,
+    category,
+    cpp_name,
+    not_implemented,
+    rounded_once,
+    rounded_steps,
+    supports,
+)
 
 _binary = functools.partial(op, promote=Promote.DEFAULT, forms=ALL_FORMS)
 _float_binary = functools.partial(op, promote=Promote.INT_TO_FLOAT, forms=ALL_FORMS)
@@ -184,14 +196,20 @@ def _by_integer_zero(other):
     return False if jnp.issubdtype(other.dtype, jnp.inexact) else other == 0
 
 
+@rounded_once
+def _rounded_quotient(self, other, rounding_mode):
+    if rounding_mode is None:
+        return jnp.true_divide(*(x.astype(jnp.float32) if category(x) <= INTEGRAL else x for x in (self, other)))
+    return (_floor_quotient if rounding_mode == "floor" else _trunc_quotient)(self, other)
+
+
 def _declare_rounded_division(overload, other_type):
     @_binary(f"div.{overload}(Tensor self, {other_type} other, *, str? rounding_mode) -> Tensor", aliases=("divide",), unrounded=("other",))
-    @rounded_once
     def div_mode(self, other, rounding_mode):
         """The quotient rounded: ``"floor"`` down, ``"trunc"`` towards zero, None not at all.  Grad: 0 where it is rounded."""
-        if rounding_mode is None:
-            return jnp.true_divide(*(x.astype(jnp.float32) if category(x) <= INTEGRAL else x for x in (self, other)))
-        return (_floor_quotient if rounding_mode == "floor" else _trunc_quotient)(self, other)
+        if rounding_mode == "trunc" and category(self) == FLOATING and getattr(other, "ndim", 0):
+            return rounded_steps(lambda rounded, a, b: jnp.trunc(rounded(a / b)), self, other)  # torch rounds half precision before it cuts it
+        return _rounded_quotient(self, other, rounding_mode)
 
     @div_mode.grad("self")
     @rounded_once

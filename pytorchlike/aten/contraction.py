@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from ..core.dims import wrap_dim, wrap_dims
 from ..dispatch.registry import FUNCTION, METHOD, OUT, composite, op
 from .conv import c_name
+from .elementwise import rounding_to
 from .matmul import FULL, accumulator, check_broadcast, contract
 from .reduce import scalar_type, widened
 from .shape import common_dtype
@@ -17,7 +18,12 @@ _FORMS = FUNCTION | METHOD | OUT
 @op("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", namespaces=("", "nn.functional"), forms=FUNCTION)
 def bilinear(input1, input2, weight, bias):
     """``input1 @ weight[o] @ input2`` for each output feature ``o``, plus ``bias``."""
-    out = jnp.einsum("...i,oij,...j->...o", widened(input1), widened(weight), widened(input2), precision=FULL)
+    if input1.dtype.itemsize <= 2:  # torch multiplies with ``input1`` first, and rounds
+        rounded = rounding_to(input1.dtype)
+        left = rounded(jnp.einsum("...i,oij->...oj", widened(input1), widened(weight), precision=FULL))
+        out = rounded(jnp.einsum("...oj,...j->...o", left, widened(input2), precision=FULL))
+    else:
+        out = jnp.einsum("...i,oij,...j->...o", input1, weight, input2, precision=FULL)
     return (out if bias is None else out + widened(bias)).astype(input1.dtype)
 
 

@@ -8,6 +8,7 @@ from jax import lax
 
 from ..core.dims import wrap_dim
 from ..dispatch.registry import FUNCTION, Promote, op
+from .elementwise import rounding_to
 from .matmul import check_broadcast, multiply, product
 from .reduce import is_integral, scalar_type, widened
 from .vector_norm import power_norm, power_norm_gradient, quotient
@@ -52,11 +53,17 @@ def _(self, other, p):
 )  # fmt: skip
 def pairwise_distance(x1, x2, p, eps, keepdim):
     """The ``p``-norm of ``x1 - x2 + eps`` over the last dimension."""
-    return power_norm(widened(x1 - x2 + eps), p, (max(x1.ndim, x2.ndim) - 1,), keepdim).astype(jnp.finfo(x1.dtype).dtype)
+    return power_norm(_difference(x1, x2, eps), p, (max(x1.ndim, x2.ndim) - 1,), keepdim).astype(jnp.finfo(x1.dtype).dtype)
+
+
+def _difference(x1, x2, eps: float):
+    """``x1 - x2 + eps``, half precision in float32 and rounded at each step."""
+    rounded = rounding_to(x1.dtype)
+    return rounded(rounded(widened(x1) - widened(x2)) + eps)
 
 
 def _pairwise_gradient(g, x1, x2, result, p, eps, keepdim):
-    difference = x1 - x2 + eps
+    difference = _difference(x1, x2, eps).astype(x1.dtype)
     return power_norm_gradient(g, difference, result, p, (difference.ndim - 1,), keepdim)
 
 
@@ -87,15 +94,16 @@ def cosine_similarity(x1, x2, dim, eps):
     """
     shape = jnp.broadcast_shapes(x1.shape, x2.shape)
     axis = wrap_dim(dim, len(shape))
-    units = [_unit(jnp.broadcast_to(widened(x), shape), axis, eps) for x in (x1, x2)]
-    return jnp.sum(units[0] * units[1], axis=axis if shape else None).astype(x1.dtype)
+    rounded = rounding_to(x1.dtype)
+    units = [_unit(jnp.broadcast_to(widened(x), shape), axis, eps, rounded) for x in (x1, x2)]
+    return jnp.sum(rounded(units[0] * units[1]), axis=axis if shape else None).astype(x1.dtype)
 
 
-def _unit(x, axis: int, eps: float):
+def _unit(x, axis: int, eps: float, rounded):
     squares = jnp.sum(jnp.square(x), axis=axis if x.ndim else None, keepdims=True)
     zero = squares == 0
-    length = jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, squares)))
-    return x / (length + lax.stop_gradient(jnp.maximum(length, eps) - length))
+    length = rounded(jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, squares))))
+    return rounded(x / (length + lax.stop_gradient(jnp.maximum(length, eps) - length)))
 
 
 @cosine_similarity.check

@@ -15,7 +15,10 @@ from ..core.dtype import BOOL, COMPLEX, FLOATING, INTEGRAL, from_numpy
 from ..core.promotion import scalar_type_name
 from ..dispatch.registry import Operator
 
-__all__ = ["BOOL", "COMPLEX", "FLOATING", "INTEGRAL", "beside", "category", "cpp_name", "not_implemented", "refuse_half", "rounded_once", "rounded_steps", "supports"]
+__all__ = [
+    "BOOL", "COMPLEX", "FLOATING", "INTEGRAL", "beside", "category", "cpp_name", "not_implemented", "refuse_half", "rounded_once", "rounded_steps", "rounding_to",
+    "supports",
+]  # fmt: skip
 
 _HALVES = (jnp.float16, jnp.bfloat16)
 
@@ -48,8 +51,25 @@ def rounded_steps(function: Callable, *arrays: Any) -> Any:
     dtype = arrays[0].dtype
     if dtype not in _HALVES:
         return function(lambda x: x, *arrays)
-    limits = jnp.finfo(dtype)
-    return function(lambda x: jax.lax.reduce_precision(x, limits.nexp, limits.nmant), *[x.astype(jnp.float32) for x in arrays]).astype(dtype)
+    return function(rounding_to(dtype), *[x.astype(jnp.float32) for x in arrays]).astype(dtype)
+
+
+def rounding_to(dtype: Any) -> Callable[[Any], Any]:
+    """What rounds float32 to a half-precision dtype and leaves it float32; for other dtypes it changes nothing.
+
+    A composite of torch's stores every step in the dtype of its arguments.  A conversion there and back XLA would leave out.
+    """
+    if dtype not in _HALVES:
+        return lambda x: x
+    return _to_float16 if dtype == jnp.float16 else lambda x: jax.lax.reduce_precision(jnp.asarray(x, jnp.float32), 8, 7)
+
+
+def _to_float16(x: Any) -> Any:
+    """Rounded to float16; XLA's reduction of precision takes numbers below the smallest normal one for zero, and derivatives with them."""
+    x = jnp.asarray(x, jnp.float32)
+    small = jnp.abs(x) < 2.0**-14
+    near = jnp.where(small, jnp.round(jnp.where(small, x, 0) * 2.0**24) * 2.0**-24, jax.lax.reduce_precision(x, 5, 10))
+    return jnp.where(jnp.isinf(x), x, x + jax.lax.stop_gradient(near - x))
 
 
 def beside(number: Any, array: Any) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 from jax import lax
 
 from ..dispatch.registry import FUNCTION, Promote, composite, op
+from .elementwise import rounding_to
 from .reduce import is_integral, scalar_type, widened
 from .vector_norm import sign
 
@@ -330,13 +331,14 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
 )
 def logit_entropy(self, target, weight, pos_weight, reduction):
     """The cross-entropy of logits, without overflow."""
-    x, t = widened(self), widened(target)
-    losses = (1 - t) * x - _positive_share(t, pos_weight) * jax.nn.log_sigmoid(x)
-    return reduced(losses if weight is None else losses * widened(weight), reduction, self.dtype)
+    x, t, rounded = widened(self), widened(target), rounding_to(self.dtype)
+    share = 1 if pos_weight is None else rounded(_positive_share(t, pos_weight, rounded))
+    losses = rounded(rounded(rounded(1 - t) * x) - rounded(share * rounded(jax.nn.log_sigmoid(x))))
+    return reduced(losses if weight is None else rounded(losses * widened(weight)), reduction, self.dtype)
 
 
-def _positive_share(target, pos_weight):
-    return 1 if pos_weight is None else (widened(pos_weight) - 1) * target + 1
+def _positive_share(target, pos_weight, rounded=lambda x: x):
+    return 1 if pos_weight is None else rounded(rounded(widened(pos_weight) - 1) * target) + 1
 
 
 @logit_entropy.grad("self")

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ..dispatch.registry import FUNCTION, Promote, composite, op
+from .elementwise import rounding_to
 from .loss import LEGACY, PUBLIC, hinge, reduced, reduction_of, refuse_integers
 from .reduce import scalar_type, widened
 from .vector_norm import norm_by_rule
@@ -82,9 +83,9 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
 @op("hinge_embedding_loss.reduced(Tensor self, Tensor target, float margin, str reduction) -> Tensor", forms=FUNCTION, namespaces=())
 def hinge_embedding(self, target, margin, reduction):
     """``self`` where ``target`` is 1, the positive part of ``margin - self`` where it is -1, both elsewhere."""
-    x = widened(self)
-    losses = jnp.where(target != 1, hinge(margin - x), 0) + jnp.where(target != -1, x, 0)
-    return reduced(losses, reduction, self.dtype)
+    x, rounded = widened(self), rounding_to(self.dtype)
+    losses = jnp.where(target != 1, hinge(rounded(rounded(margin) - x)), 0) + jnp.where(target != -1, x, 0)
+    return reduced(rounded(losses), reduction, self.dtype)
 
 
 @composite(f"hinge_embedding_loss(Tensor input, Tensor target, float margin=1.0, {LEGACY}) -> Tensor", forms=FUNCTION, namespaces=PUBLIC)
@@ -108,9 +109,9 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
 # --- triplets -----------------------------------------------------------------------------------------------------------------------
 
 
-def _distance(a, b, p: float, eps: float):
-    difference = a - b + eps
-    return norm_by_rule(difference, p, (difference.ndim - 1,), False)
+def _distance(a, b, p: float, eps: float, rounded):
+    difference = rounded(rounded(a - b) + eps)
+    return rounded(norm_by_rule(difference, p, (difference.ndim - 1,), False))
 
 
 @op(
@@ -123,10 +124,12 @@ def _distance(a, b, p: float, eps: float):
 def triplet_margin(self, positive, negative, margin, p, eps, swap, reduction):
     """The positive part of the distance to ``positive`` less that to ``negative`` plus ``margin``."""
     anchor, near, far = widened(self), widened(positive), widened(negative)
-    apart = _distance(anchor, far, p, eps)
+    rounded = rounding_to(self.dtype)
+    apart = _distance(anchor, far, p, eps, rounded)
     if swap:
-        apart = jnp.minimum(apart, _distance(near, far, p, eps))
-    return reduced(hinge(margin + _distance(anchor, near, p, eps) - apart), reduction, jnp.finfo(self.dtype).dtype)
+        apart = jnp.minimum(apart, _distance(near, far, p, eps, rounded))
+    losses = hinge(rounded(rounded(rounded(margin) + _distance(anchor, near, p, eps, rounded)) - apart))
+    return reduced(losses, reduction, jnp.finfo(self.dtype).dtype)
 
 
 @composite(
@@ -300,11 +303,15 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
 )
 def poisson_likelihood(self, target, log_input, full, eps, reduction):
     """``rate - target * log(rate)``; ``full`` adds Stirling's approximation of the rest where ``target`` is above 1."""
-    x, t = widened(self), widened(target)
-    losses = jnp.exp(x) - t * x if log_input else x - t * jnp.log(x + eps)
+    x, t, rounded = widened(self), widened(target), rounding_to(self.dtype)
+    if log_input:
+        losses = rounded(rounded(jnp.exp(x)) - rounded(t * x))
+    else:
+        losses = rounded(x - rounded(t * rounded(jnp.log(rounded(x + eps)))))
     if full:
         above = jnp.where(t > 1, t, 1)
-        losses = losses + jnp.where(t > 1, above * jnp.log(above) - above + 0.5 * jnp.log(2 * math.pi * above), 0)
+        rest = rounded(rounded(above * rounded(jnp.log(above))) - above)
+        losses = rounded(losses + jnp.where(t > 1, rounded(rest + rounded(0.5 * rounded(jnp.log(rounded(2 * math.pi * above))))), 0))
     return reduced(losses, reduction, self.dtype)
 
 

@@ -11,6 +11,7 @@ from jax import lax
 
 from ..core.dims import wrap_dim
 from ..dispatch.registry import ALL_FORMS, FUNCTION, METHOD, OUT, op
+from .elementwise import rounding_to
 from .reduce import is_integral, scalar_type, widened
 from .shape import common_dtype
 
@@ -531,7 +532,12 @@ def _(self, batch1, batch2, beta, alpha):
 def addr(self, vec1, vec2, beta, alpha):
     """``beta * self + alpha * outer(vec1, vec2)``."""
     kind = common_dtype([self, vec1, vec2])
-    return _combined(self.astype(kind), widened(_outer(vec1.astype(kind), vec2.astype(kind))), beta, alpha)
+    if kind.itemsize <= 2 and jnp.issubdtype(kind, jnp.floating):  # torch rounds every step
+        rounded = rounding_to(kind)
+        factors, start = [rounded(f) for f in (beta, alpha)], widened(self.astype(kind))
+        product = _outer(rounded(factors[1] * widened(vec1.astype(kind))), widened(vec2.astype(kind)))
+        return jnp.where(factors[0] == 0, product, rounded(factors[0] * start) + rounded(product)).astype(kind)
+    return _combined(self.astype(kind), _outer(vec1.astype(kind), vec2.astype(kind)), beta, alpha)
 
 
 @addr.check

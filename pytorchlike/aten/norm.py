@@ -16,6 +16,7 @@ from ..core.size import Size
 from ..dispatch.batching import batch_of, is_inside_batch
 from ..dispatch.registry import FUNCTION, OUT, composite, op
 from ..tensors.mutation import check_writable_memory, write_into
+from .elementwise import rounding_to
 from .reduce import is_integral, scalar_type, widened
 
 _FUNCTIONAL = ("nn.functional",)
@@ -64,6 +65,18 @@ def _scaled(g, weight):
 
 def _channels_or_none(weight, ndim: int):
     return None if weight is None else _channels(weight, ndim)
+
+
+def _standardised(x, mean, variance, weight, bias, eps: float, dtype):
+    """The result of a normalisation by statistics with one element a channel; torch keeps those in the parameters' dtype, half precision too."""
+    kind = dtype if weight is None else weight.dtype
+    if kind.itemsize > 2:
+        return _affine((x - mean) * lax.rsqrt(variance + eps), weight, bias).astype(dtype)
+    rounded, count = rounding_to(kind), x.size // max(mean.size, 1)
+    if kind == jnp.bfloat16:  # of which torch keeps the sum of squares, then the variance
+        variance = rounded(rounded(variance * count) / max(count, 1))
+    scale = _affine(rounded(lax.rsqrt(variance + eps)), weight, None)
+    return (x * scale + _affine(-rounded(mean) * scale, None, bias)).astype(dtype)
 
 
 def _affine(x, weight, bias):
@@ -131,7 +144,7 @@ def batch_norm_training(input, weight, bias, running_mean, running_var, momentum
     """The batch normalised by its own statistics, and the running statistics moved towards them (the variance unbiased)."""
     axes, x = _channel_axes(input.ndim), widened(input)
     mean, variance = _statistics(x, axes)
-    result = _affine((x - mean) * lax.rsqrt(variance + eps), weight, bias).astype(input.dtype)
+    result = _standardised(x, mean, variance, weight, bias, eps, input.dtype)
     count = math.prod(input.shape[a] for a in axes)
     unbiased = variance * (count / max(count - 1, 1))
     return result, _running(running_mean, mean, momentum), _running(running_var, unbiased, momentum)
@@ -481,7 +494,7 @@ def instance_norm_training(input, running_mean, running_var, weight, bias, momen
     """Every channel of every sample normalised over space, and the running statistics moved towards the samples' mean ones."""
     axes, x = tuple(range(2, input.ndim)), widened(input)
     mean, variance = _statistics(x, axes)
-    result = _affine((x - mean) * lax.rsqrt(variance + eps), weight, bias).astype(input.dtype)
+    result = _standardised(x, mean, variance, weight, bias, eps, input.dtype)
     count = math.prod(input.shape[2:])
     unbiased = variance * (count / max(count - 1, 1))
     return result, _running(running_mean, jnp.mean(mean, 0), momentum), _running(running_var, jnp.mean(unbiased, 0), momentum)

@@ -88,8 +88,22 @@ def _taps_of(shape, dtype, mode, size, align_corners, antialias, factors) -> lis
     for d, (out, factor) in enumerate(zip(size, factors)):
         n = shape[lead + d]
         if n != out or factor not in (None, 1.0):
-            found.append((lead + d, _taps(mode, n, out, align_corners, antialias, factor, real)))
+            taps = _taps(mode, n, out, align_corners, antialias, factor, real)
+            found.append((lead + d, taps if antialias or mode not in _WITH_ROUNDED_WEIGHTS else _rounded_weights(taps, dtype)))
     return found
+
+
+#: Modes whose weights torch keeps in the image's dtype, half precision too, on the way forward.
+_WITH_ROUNDED_WEIGHTS = ("linear", "trilinear", "bicubic")
+
+
+def _rounded_weights(taps: Taps, dtype: Any) -> Taps:
+    if dtype not in (jnp.bfloat16, jnp.float16):
+        return taps
+    weights = taps.weights.astype(np.float32).astype(dtype)
+    if weights.shape[1] == 2:
+        weights[:, 0] = (1 - weights[:, 1].astype(np.float32)).astype(dtype)
+    return Taps(taps.indices, weights.astype(np.float32))
 
 
 @op(
@@ -109,8 +123,8 @@ def resized(input, mode, size, align_corners, antialias, factor0, factor1, facto
 
 @resized.grad("input")
 def _(g, input_meta, mode, size, align_corners, antialias, factor0, factor1, factor2):
-    dtype, g = g.dtype, widened(g)
-    for axis, taps in _taps_of(input_meta.shape, dtype, mode, size, align_corners, antialias, (factor0, factor1, factor2)):
+    g = widened(g)
+    for axis, taps in _taps_of(input_meta.shape, g.dtype, mode, size, align_corners, antialias, (factor0, factor1, factor2)):
         n, out = input_meta.shape[axis], taps.indices.shape[0]
         repeats, rest = divmod(out, n)
         if mode.startswith("nearest") and not rest and (taps.indices[:, 0] == np.arange(out) // repeats).all():

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..dispatch.registry import FUNCTION, composite, op
 from .conv import expand
+from .elementwise import rounding_to
 from .reduce import scalar_type, widened
 from .windows import Windows
 
@@ -202,14 +203,14 @@ def affine_grid(theta, size, align_corners=None):
     return affine_grid_generator(theta, size, align_corners)
 
 
-def _reflected(x, n: int, align_corners: bool):
+def _reflected(x, n: int, align_corners: bool, rounded):
     low, high = (0, 2 * (n - 1)) if align_corners else (-1, 2 * n - 1)
     if low == high:
         return jnp.zeros_like(x)
     start, span = low / 2, (high - low) / 2
-    x = jnp.abs(x - start)
-    extra, flips = jnp.fmod(x, span), jnp.floor(x / span)
-    return jnp.where(flips % 2 == 0, extra + start, span - extra + start)
+    x = jnp.abs(rounded(x - start))
+    extra, flips = jnp.fmod(x, span), jnp.floor(rounded(x / span))
+    return rounded(jnp.where(flips % 2 == 0, extra, rounded(span - extra)) + start)
 
 
 def _clipped(x, n: int):
@@ -217,10 +218,10 @@ def _clipped(x, n: int):
     return jnp.where(x <= 0, 0, jnp.where(x >= n - 1, n - 1, x))
 
 
-def _placed(x, n: int, padding: int, align_corners: bool):
+def _placed(x, n: int, padding: int, align_corners: bool, rounded):
     """A position in pixels moved into the image: not at all, to the edge, or by reflection."""
     if padding == 2:
-        x = _reflected(x, n, align_corners)
+        x = _reflected(x, n, align_corners, rounded)
     return x if padding == 0 else _clipped(x, n)
 
 
@@ -237,12 +238,19 @@ def _read(image, positions: list[Any], padding: int, sizes):
     return jnp.where(inside.reshape(batch, 1, -1), found, 0)
 
 
-def _cubic_weights(t):
+def _pixel(x, n: int, align_corners: bool, rounded):
+    """The position in pixels of a coordinate from -1 to 1."""
+    x = rounded(x + 1)
+    return rounded(rounded(x / 2) * (n - 1)) if align_corners else rounded(rounded(rounded(x * n) - 1) / 2)
+
+
+def _cubic_weights(t, rounded):
     """Keys' cubic kernel with a = -0.75 at the four neighbours of a position ``t`` past the second."""
     a = -0.75
-    far = lambda x: ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-    near = lambda x: ((a + 2) * x - (a + 3)) * x * x + 1
-    return far(t + 1), near(t), near(1 - t), far(2 - t)
+    r = rounded
+    far = lambda x: r(r(r(r(r(r(a * x) - 5 * a) * x) + 8 * a) * x) - 4 * a)
+    near = lambda x: r(r(r(r(r((a + 2) * x) - (a + 3)) * x) * x) + 1)
+    return far(r(t + 1)), near(t), near(r(1 - t)), far(r(2 - t))
 
 
 @op(
@@ -255,18 +263,17 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     Args:
         interpolation_mode: 0 linear, 1 nearest, 2 cubic.
         padding_mode: what lies outside: 0 zeros, 1 the edge, 2 reflections.
+
+    As in torch every step is rounded to half precision, the positions too.
     """
     batch, channels, *sizes = input.shape
-    image, points = widened(input).reshape(batch, channels, -1), widened(grid)
-    pixels = []
-    for d, n in enumerate(sizes):
-        x = points[..., len(sizes) - 1 - d]
-        pixels.append((x + 1) / 2 * (n - 1) if align_corners else ((x + 1) * n - 1) / 2)
+    image, points, rounded = widened(input).reshape(batch, channels, -1), widened(grid), rounding_to(input.dtype)
+    pixels = [_pixel(points[..., len(sizes) - 1 - d], n, align_corners, rounded) for d, n in enumerate(sizes)]
     flat = (batch, 1, -1)
     if interpolation_mode == 2:
-        result = _cubic_sample(image, pixels, padding_mode, align_corners, sizes)
+        result = _cubic_sample(image, pixels, padding_mode, align_corners, sizes, rounded)
     else:
-        pixels = [_placed(x, n, padding_mode, align_corners) for x, n in zip(pixels, sizes)]
+        pixels = [_placed(x, n, padding_mode, align_corners, rounded) for x, n in zip(pixels, sizes)]
         if interpolation_mode == 1:
             result = _read(image, [jnp.round(x) for x in pixels], padding_mode, sizes)
         else:
@@ -274,20 +281,24 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
             lows = [jnp.floor(jax.lax.stop_gradient(x)) for x in pixels]
             for corner in np.ndindex(*(2,) * len(sizes)):
                 weight: Any = 1
-                for x, low, step in zip(pixels, lows, corner):
-                    weight = weight * (x - low if step else low + 1 - x)
-                result = result + _read(image, [low + step for low, step in zip(lows, corner)], padding_mode, sizes) * weight.reshape(flat)
+                for x, low, step in reversed([*zip(pixels, lows, corner)]):
+                    weight = rounded(weight * rounded(x - low if step else low + 1 - x))
+                pixel = _read(image, [low + step for low, step in zip(lows, corner)], padding_mode, sizes)
+                result = rounded(result + rounded(pixel * weight.reshape(flat)))
     return result.reshape(batch, channels, *grid.shape[1:-1]).astype(input.dtype)
 
 
-def _cubic_sample(image, pixels, padding: int, align_corners: bool, sizes):
+def _cubic_sample(image, pixels, padding: int, align_corners: bool, sizes, rounded):
     lows = [jnp.floor(jax.lax.stop_gradient(x)) for x in pixels]
-    weights = [_cubic_weights(x - low) for x, low in zip(pixels, lows)]
+    flat = (image.shape[0], 1, -1)
+    rows, columns = ([w.reshape(flat) for w in _cubic_weights(rounded(x - low), rounded)] for x, low in zip(pixels, lows))
     total: Any = 0
     for i in range(4):
+        line: Any = 0
         for j in range(4):
-            at = [_placed(low + step - 1, n, padding, align_corners) for low, step, n in zip(lows, (i, j), sizes)]
-            total = total + _read(image, at, padding, sizes) * (weights[0][i] * weights[1][j]).reshape(image.shape[0], 1, -1)
+            at = [_placed(rounded(low + (step - 1)), n, padding, align_corners, rounded) for low, step, n in zip(lows, (i, j), sizes)]
+            line = rounded(line + rounded(_read(image, at, padding, sizes) * columns[j]))
+        total = rounded(total + rounded(line * rows[i]))
     return total
 
 

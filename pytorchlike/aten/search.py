@@ -11,6 +11,7 @@ from jax import lax
 from ..core.dims import wrap_dim
 from ..dispatch.batching import refuse_dynamic_shape
 from ..dispatch.registry import FUNCTION, METHOD, OUT, composite, op
+from .elementwise import rounding_to
 from .reduce import is_integral, scalar_type
 from .sort import sorted_pairs
 
@@ -241,9 +242,9 @@ def bincount(self, weights=None, minlength=0):
     return counts_of(self, weights, size)
 
 
-def _bins(x, low, high, bins: int):
+def _bins(x, low, high, bins: int, rounded=lambda x: x):
     """The bin of each element, ``bins`` for those outside; the upper edge belongs to the last bin."""
-    place = jnp.floor((x - low) / (high - low) * bins)
+    place = jnp.floor(rounded(rounded(rounded(x - low) * bins) / (high - low)))
     inside = (x >= low) & (x <= high)
     return jnp.where(inside, jnp.clip(place, 0, bins - 1), bins).astype(np.int64)
 
@@ -262,7 +263,7 @@ def histc(self, bins, min, max):
     """How many elements fall into each of ``bins`` equal parts of a range (of the data's own if ``min`` equals ``max``)."""
     x = self.astype(jnp.float32) if self.dtype.itemsize == 2 else self
     low, high = _range(x, min, max)
-    counts = jnp.zeros((bins + 1,), self.dtype).at[_bins(x, low, high, bins).reshape(-1)].add(1)
+    counts = jnp.zeros((bins + 1,), self.dtype).at[_bins(x, low, high, bins, rounding_to(self.dtype)).reshape(-1)].add(1)
     return counts[:bins]
 
 

@@ -9,6 +9,7 @@ from jax import lax
 
 from ..core.dims import wrap_dim, wrap_dims
 from ..dispatch.registry import FUNCTION, METHOD, OUT, Promote, composite, op
+from .elementwise import rounding_to
 from .reduce import one_axis, restore, scalar_type, widened
 
 _FORMS = FUNCTION | METHOD | OUT
@@ -83,7 +84,8 @@ def log_softmax(self, dim, dtype):
     axes = one_axis(dim, self.ndim)
     wide = widened(self.astype(kind))
     shifted = wide - jnp.max(wide, axis=axes, keepdims=True, initial=-jnp.inf)
-    return (shifted - jnp.log(jnp.sum(jnp.exp(shifted), axis=axes, keepdims=True))).astype(kind)
+    rounded = rounding_to(kind if axes == (self.ndim - 1,) else None)  # torch keeps the sums of the last dimension in half precision
+    return (shifted - rounded(jnp.log(rounded(jnp.sum(jnp.exp(shifted), axis=axes, keepdims=True))))).astype(kind)
 
 
 @log_softmax.grad("self")

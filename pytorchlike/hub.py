@@ -20,7 +20,7 @@ from .serialization import MAP_LOCATION
 from .serialization import load as _load_file
 from .serialization.files import open_to_write
 
-__all__ = ["download_url_to_file", "get_dir", "load", "load_state_dict_from_url", "set_dir"]
+__all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
 #: Finds the beginning of a checksum in names like ``resnet18-bfd8deac.pth``.
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
@@ -210,3 +210,21 @@ def load(
     """
     with _hubconf(_folder_of(repo_or_dir, source)) as module:
         return _entry(module, model)(*args, **kwargs)
+
+
+def list(github: str, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = "check", verbose: bool = True) -> Any:
+    """The names of the functions of a repository's ``hubconf.py``.
+
+    Raises:
+        NotImplementedError: always: nothing is downloaded from GitHub.
+    """
+    return _folder_of(github)
+
+
+def help(github: str, model: str, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = "check") -> Any:
+    """The docstring of a function of a repository's ``hubconf.py``.
+
+    Raises:
+        NotImplementedError: always: nothing is downloaded from GitHub.
+    """
+    return _folder_of(github)

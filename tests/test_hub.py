@@ -51,7 +51,9 @@ def test_load_state_dict_from_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         (tmp_path / name).write_bytes(file.getvalue())
     with serving(tmp_path) as url:
         for _ in range(2):
-            found = torch.hub.load_state_dict_from_url(f"{url}/net-{digest[:8]}.pth?x=1", check_hash=True, weights_only=True, progress=False)
+            found = torch.hub.load_state_dict_from_url(
+                f"{url}/net-{digest[:8]}.pth?x=1", check_hash=True, weights_only=True, progress=False
+            )
             assert found["w"].tolist() == [1.0, 1.0]
         assert capsys.readouterr().out.count("Downloading") == 1
         with pytest.raises(RuntimeError, match=f'invalid hash value \\(expected "00000000", got "{digest}"\\)'):
@@ -91,3 +93,9 @@ def test_local_models(tmp_path: Path) -> None:
         torch.hub.load(str(tmp_path), "double", source="elsewhere")
     with pytest.raises(NotImplementedError, match="owner/name is not downloaded from GitHub"):
         torch.hub.load("owner/name", "double")
+
+
+@pytest.mark.parametrize("call", [lambda hub: hub.list("a/b"), lambda hub: hub.help("a/b", "model"), lambda hub: hub.load("a/b", "model")])
+def test_repositories_are_refused_by_name(call):
+    with pytest.raises(NotImplementedError, match="the repository a/b is not downloaded from GitHub"):
+        call(torch.hub)

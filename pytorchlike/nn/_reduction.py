@@ -4,7 +4,26 @@ from __future__ import annotations
 
 import warnings
 
-__all__ = ["legacy_get_string"]
+__all__ = ["get_enum", "legacy_get_enum", "legacy_get_string"]
+
+
+def get_enum(reduction: str) -> int:
+    """The number of a reduction in torch's C++: none 0, mean 1, sum 2.
+
+    Raises:
+        ValueError: there is no such reduction.
+    """
+    if reduction == "elementwise_mean":
+        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=2)
+        return 1
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return ("none", "mean", "sum").index(reduction)
+
+
+def legacy_get_enum(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> int:
+    """The number of the reduction for the given flags."""
+    return get_enum(legacy_get_string(size_average, reduce, emit_warning))
 
 
 def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> str:

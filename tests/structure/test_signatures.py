@@ -15,7 +15,8 @@ NAMESPACES = [
     "nn.utils.parametrize", "nn.utils.prune", "nn.utils.rnn", "nn.utils.stateless", "optim", "optim._adafactor", "optim._functional", "optim._muon",
     *(f"optim.{name}" for name in ("adadelta", "adagrad", "adam", "adamax", "adamw", "asgd", "nadam", "radam", "rmsprop", "rprop", "sgd")),
     "optim.lr_scheduler", "optim.swa_utils", "amp", "utils.data",
-    *(f"utils.data.{name}" for name in ("datapipes.iter", "datapipes.map", "datapipes.utils.common", "graph", "graph_settings")), "distributions", "distributions.transforms", "distributions.constraints",
+    *(f"utils.data.{name}" for name in ("datapipes.iter", "datapipes.map", "datapipes.utils.common", "graph", "graph_settings")),
+    "distributions", "distributions.transforms", "distributions.constraints", "hub",
 ]  # fmt: skip
 
 #: What differs, and why.

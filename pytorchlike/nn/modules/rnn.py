@@ -54,9 +54,9 @@ class RNNBase(Module):
                 f"dropout={dropout} and num_layers={num_layers}",
                 stacklevel=2,
             )
-        for name, value in (("bias", bias), ("batch_first", batch_first)):
-            if not isinstance(value, bool):
-                raise TypeError(f"{name} should be of type bool, got: {type(value).__name__}")
+        for name, flag in (("bias", bias), ("batch_first", batch_first)):
+            if not isinstance(flag, bool):
+                raise TypeError(f"{name} should be of type bool, got: {type(flag).__name__}")
         for name, value in (("input_size", input_size), ("hidden_size", hidden_size)):
             if not isinstance(value, int):
                 raise TypeError(f"{name} should be of type int, got: {type(value).__name__}")

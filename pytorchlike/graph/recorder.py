@@ -35,6 +35,10 @@ _IN_STORAGE = 3
 #: Error flags of this many programs wait for somebody to look at numbers; then they are looked at in any case.
 MOST_UNREAD_CHECKS = 100
 
+#: A trace with a larger share of its values in use than this is not cut at `trie.SOFT_CAP`: each would become an array, which takes as long as the
+#: operator.  Where fewer are, XLA makes few large kernels of a trace, and the time it takes grows with the square of their size.
+MOSTLY_IN_USE = 0.6
+
 _root = State(None, None, (), None, None)
 recent_traces = RecentTraces(MOST_INSTRUCTIONS)
 _extend_lock = threading.RLock()
@@ -85,11 +89,21 @@ class Trace:
     def extend(self, instruction: Instruction, slots: tuple[int, ...]) -> State | None:
         """The state behind a transition not seen before; None when the trace had to be flushed and everything starts anew."""
         if self.position.is_full and self.capture is None:
-            flush(self, "cap")
-            return None
+            further = self.position.further() if self._is_in_use() else None
+            if further is None:
+                flush(self, "cap")
+                return None
+            self.position = further
+            if (found := further.next.get((instruction, *slots))) is not None:
+                return found
         inference = instruction.infer(tuple([self.values[slot].aval for slot in slots]))
         with _extend_lock:
             return self.position.next.setdefault((instruction, *slots), State(self.position, instruction, slots, inference, None))
+
+
+    def _is_in_use(self) -> bool:
+        """Most values are referenced elsewhere, by the tape mostly (`MOSTLY_IN_USE`)."""
+        return sum([count > _DEAD_RESULT for count in map(sys.getrefcount, self.values)]) > MOSTLY_IN_USE * len(self.values)
 
 
 def _start_thread(state: ThreadState) -> None:

@@ -14,18 +14,23 @@ from . import counters
 from .instruction import Inference, Instruction
 from .value import Aval
 
-__all__ = ["HARD_CAP", "MOST_INSTRUCTIONS", "SOFT_CAP", "RecentTraces", "State"]
+__all__ = ["HARD_CAP", "LIVE_CAP", "MOST_INSTRUCTIONS", "SOFT_CAP", "RecentTraces", "State"]
 
 #: From this many operators on, a trace that repeats itself is cut at a multiple of its period ...
 SOFT_CAP = 256
+#: ... unless most of its values are in use; then it is cut from this many on ...
+LIVE_CAP = 2048
 #: ... and one that does not repeat is cut here.
 HARD_CAP = 8192
 #: Traces together may have this many instructions (about 12 KB each, with their programs); then those not run for long are forgotten.
 MOST_INSTRUCTIONS = 40_000
 
+#: The key of `State.further`.
+FURTHER = "further"
+
 
 class State:
-    """A position in the trie, reached from ``parent`` by one instruction or by one new input.
+    """A position in the trie, reached from ``parent`` by one instruction or by one new input (or by none, see `further`).
 
     Attributes:
         next: ``(instruction, *slots)`` or an input's `Aval` -> the next state.
@@ -89,15 +94,26 @@ class State:
 
     @property
     def is_full(self) -> bool:
-        """The trace has to be flushed before anything more is recorded."""
+        """The trace has to be flushed, or let go on (`further`), before anything more is recorded."""
         return self.depth >= self.limit
+
+    def further(self) -> State | None:
+        """Where a full trace that is not to be cut here goes on: the same position, with room for twice as many operators; None at `LIVE_CAP`."""
+        if self.depth >= LIVE_CAP:
+            return None
+        state = State(self, None, (), None, None)
+        state.slot, state.slot_count = -1, self.slot_count
+        state.limit = 2 * self.depth
+        state.key = FURTHER
+        return self.next.setdefault(FURTHER, state)
 
     def path(self) -> list[State]:
         """The states from the first one after the root to this one."""
         states = []
         state = self
         while state.parent is not None:
-            states.append(state)
+            if state.key is not FURTHER:
+                states.append(state)
             state = state.parent
         return states[::-1]
 

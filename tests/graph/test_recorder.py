@@ -98,6 +98,17 @@ def test_endless_loop_is_cut_on_its_period() -> None:
     np.testing.assert_allclose(values, y, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.parametrize("in_use", [True, False, True])
+def test_trace_whose_values_are_in_use_goes_on(in_use: bool) -> None:
+    x, kept = torch.ones(3), []
+    for _ in range(SOFT_CAP * 5 // 2):
+        x = x * 1.0
+        kept.append(x if in_use else None)
+    assert x.tolist() == [1.0] * 3
+    assert counters.flushes["cap"] == (0 if in_use else 2)
+    assert all(y.tolist() == [1.0] * 3 for y in kept if y is not None)
+
+
 @pytest.mark.parametrize(
     ("sequence", "expected"),
     [("abcabcabc", (3, 0)), ("xyababab", (2, 2)), ("abcdefgh", (0, 0)), ("aaaa", (1, 0)), ("xabcabcab", (3, 1))],

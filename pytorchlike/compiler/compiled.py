@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core.state import thread
+from ..dispatch import autocast
 from ..graph.recorder import step_boundary
 from ..nn.modules.module import Module
 from ..tensors.tensor import Tensor
@@ -19,7 +20,7 @@ from .numbers import Followed, float_parameters
 from .replay import Replay, Unreplayable
 from .sizes import Sizes, shapes_of
 from .structure import flatten
-from .watch import Watch
+from .watch import MISSING, Watch
 
 __all__ = ["BackendCompilerFailed", "Compiled", "FailOnRecompileLimitHit", "RecompileError", "Unsupported", "all_compiled"]
 
@@ -103,6 +104,11 @@ class Compiled:
         self.gave_up = self.has_warned = False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.replays and (steady := self.replays[0].steady) is not None:
+            result = steady(args, kwargs)
+            if result is not MISSING:
+                self.calls += 1
+                return result
         state = thread.state
         if state.immediate or state.capture is not None or settings.stance != "default":
             return self._otherwise(args, kwargs)
@@ -163,13 +169,15 @@ class Compiled:
                 watch.look_into(leaf, f"argument {k}")
         args, kwargs, leaves, followed = self._follow(args, kwargs, leaves)
         self._roots(watch)
-        state = thread.state
+        state, casts = thread.state, autocast.settings.casts
         state.capture = capture
+        autocast.settings.casts = {}  # an autocast context outside would keep the casts that the call makes
         try:
             with watch:
                 result = self.function(*args, **kwargs)
         finally:
             state.capture = None
+            autocast.settings.casts = casts
             capture.end()
         self.captures += 1
         if capture.broken is None:
@@ -182,6 +190,7 @@ class Compiled:
                 log("graph_code", "%s captured: %d operators, %d guards", self.name, len(replay.instruction.steps), len(replay.guards))
             except Unreplayable as reason:
                 capture.give_up(str(reason))
+        capture.watch = None  # no cycle: what was noted is freed at once
         if capture.broken is not None:
             self._broke(capture)
         if capture.has_boundary:

@@ -62,37 +62,48 @@ class Guards:
         reasons: number of a check -> what differs when it fails.
         floats: number of a check -> the number of the argument, a float, whose value it compares.
         check: function of the structure and the flat arguments -> the list of the known tensors and then the followed floats, or the number of the check that failed.
+        conditions: the same checks, but for those of the structure and of the modes, as expressions (what they are about, source, which is true where
+            it fails) for a function that need not tell which one failed (compiler/steady.py).  The flat arguments are ``a0``, ``a1``, ..., the known
+            tensors ``t0``, ``t1``, ..., which are names in ``names`` if they are fixed.
+        names: of the values in the conditions.
+        gradients: number of a known tensor -> number of its gradient.
+        free: the tensors in others' places that share memory with no other (names in the conditions), and the name of the set of the ids of the fixed
+            ones' storages ("": there are none).
     """
 
     def __init__(self, watch: Watch, arguments: Sequence[Any], structure: Any, fresh: set[tuple[int, Any]], relevant: set[int], ambience: tuple,
                  followed: Sequence[int] = ()) -> None:  # fmt: skip
         self.reasons: list[str] = []
         self.places: list[tuple | None] = []
-        self._names: dict[str, Any] = {
+        self.conditions: list[tuple[Any, str]] = []
+        self.gradients: dict[int, int] = {}
+        self.names: dict[str, Any] = {
             "MISSING": MISSING, "gradient_of": gradient_of, "kind_of_edge": kind_of_edge, "layout_of": layout_of,
             "is_equal": _is_equal, "is_alike": _is_alike, "ambient": ambient, "ambience": ambience, "structure": structure,
         }  # fmt: skip
         self._lines: list[str] = ["    if given != structure:", f"        return {self._reason('the structure of the arguments')}"]
         self._lines += ["    if ambient() != ambience:", f"        return {self._reason('a mode (gradients, autocast, default dtype, hooks ...)')}"]
         self._watch, self._fresh, self._relevant = watch, fresh, relevant
+        self.structure, self.known_count, self.followed = structure, len(watch.known), tuple(followed)
         self.found: set[int] = set()
         self.floats: dict[int, int] = {}
         for k, value in enumerate(arguments):
             self._lines.append(f"    x = args[{k}]")
             if k in followed:
-                self._fail("x.__class__ is not float", f"argument {k} changed its type")
+                self._fail("{x}.__class__ is not float", f"argument {k} changed its type", at=f"a{k}")
                 continue
             if type(value) is float:
                 self.floats[len(self.reasons)] = k
-            self._value(value, f"argument {k}", None)
+            self._value(value, f"argument {k}", None, f"a{k}")
         for note in watch.notes.values():
             self._place(note)
         self._aliases()
         found = [f"t{k}" if k in self.found else "None" for k in range(len(watch.known))]
         self._lines.append(f"    return [{', '.join([*found, *[f'args[{k}]' for k in followed]])}]")
         source = "def check(given, args):\n" + "\n".join(self._lines) + "\n"
-        exec(compile(source, "<pytorchlike guards>", "exec"), self._names)
-        self.check: Callable[[Any, Sequence[Any]], Any] = self._names["check"]
+        exec(compile(source, "<pytorchlike guards>", "exec"), self.names)
+        del self._watch  # it has the tensors of the captured call
+        self.check: Callable[[Any, Sequence[Any]], Any] = self.names["check"]
 
     def __len__(self) -> int:
         return len(self.reasons)
@@ -104,43 +115,56 @@ class Guards:
 
     def _name(self, value: Any) -> str:
         """A name in the generated function for a value."""
-        name = f"v{len(self._names)}"
-        self._names[name] = value
+        name = f"g{len(self.names)}"
+        self.names[name] = value
         return name
 
-    def _fail(self, condition: str, text: str, place: tuple | None = None) -> None:
-        self._lines.append(f"    if {condition}:")
+    def _fail(self, condition: str, text: str, place: tuple | None = None, at: str = "", about: Any = None) -> None:
+        """One check.
+
+        Args:
+            condition: true where it fails; ``{x}`` stands for the value that was found last.
+            at: an expression for that value.
+            about: see `conditions`.
+        """
+        self._lines.append(f"    if {condition.format(x='x')}:")
         self._lines.append(f"        return {self._reason(text, place)}")
+        self.conditions.append((about, condition.format(x=at)))
 
     # -------------------------------------------------------------------------------------------------------------- places
     def _place(self, note: Note) -> None:
         container = note.container
         if note.kind == "cell":
-            self._lines.append(f"    x = {self._name(container)}.cell_contents")
+            at = found = f"{self._name(container)}.cell_contents"
         elif note.kind == "attribute":
-            self._lines.append(f"    x = getattr({self._name(container)}, {note.key!r}, MISSING)")
+            at = found = f"getattr({self._name(container)}, {note.key!r}, MISSING)"
         elif isinstance(container, (list, tuple, deque)):
-            self._lines.append(f"    x = {self._name(container)}[{note.key}]")
+            at = found = f"{self._name(container)}[{note.key}]"
         else:
             key = repr(note.key) if isinstance(note.key, (str, int)) else self._name(note.key)
-            self._lines.append(f"    x = {self._name(container.get)}({key}, MISSING)")
+            at = found = f"{self._name(container.get)}({key}, MISSING)"
+            if type(container) is dict and note.value is not MISSING:
+                found = f"{self._name(container)}[{key}]"  # faster; where there is none, that is an error and no match
+        self._lines.append(f"    x = {at}")
         place = (note.kind, id(container), note.key)
         if (id(container), note.key) in self._fresh:
-            self._fail(f"not is_alike(x, {self._name(note.value)})", f"{note.where} changed its type or became zero")
+            self._fail(f"not is_alike({{x}}, {self._name(note.value)})", f"{note.where} changed its type or became zero", at=found, about=("fresh", id(container), note.key))
         else:
-            self._value(note.value, note.where, place)
+            self._value(note.value, note.where, place, found)
 
-    def _value(self, value: Any, where: str, place: tuple | None) -> None:
+    def _value(self, value: Any, where: str, place: tuple | None, at: str) -> None:
         if isinstance(value, Tensor):
-            self._tensor(self._watch.known[id(value)], where, place)
+            self._tensor(self._watch.known[id(value)], where, place, at)
         elif is_simple(value):
             name = self._name(value)
-            self._fail(f"x is not {name} and not is_equal(x, {name})", f"{where} was {value!r}")
+            unequal = "" if value is None or isinstance(value, bool) else f" and not is_equal({{x}}, {name})"
+            self._fail(f"{{x}} is not {name}{unequal}", f"{where} was {value!r}", at=at)
         else:
             name = self._name(value)
-            self._fail(f"x is not {name}", f"{where} is another object")
+            self._fail(f"{{x}} is not {name}", f"{where} is another object", at=at)
             if isinstance(value, CONTAINERS) and not isinstance(value, tuple):
-                self._fail(f"len({name}) != {self._length(value)}", f"{where} has another length")
+                length = self._length(value)
+                self._fail(f"len({name}) != {length}" if length else name, f"{where} has another length")
                 if isinstance(value, (set, frozenset)) and len(value) <= LARGEST_CONTAINER:
                     self._fail(f"{name} != {self._name(set(value))}", f"{where} has other members")
 
@@ -149,32 +173,35 @@ class Guards:
         return len(container) if before is None else len(before)
 
     # ------------------------------------------------------------------------------------------------------------- tensors
-    def _tensor(self, known: Known, where: str, place: tuple | None) -> None:
+    def _tensor(self, known: Known, where: str, place: tuple | None, at: str) -> None:
         t = f"t{known.number}"
         if known.number in self.found:
-            self._fail(f"x is not {t}", f"{where} is another tensor than {known.where}", place)
+            self._fail(f"{{x}} is not {t}", f"{where} is another tensor than {known.where}", place, at)
             return
         self.found.add(known.number)
         tensor = known.tensor
         if known.is_fixed:
-            self._lines.append(f"    {t} = {self._name(tensor)}")
-            self._fail(f"x is not {t}", f"{where} is another tensor", place)
+            self.names[t] = tensor
+            self._fail(f"{{x}} is not {t}", f"{where} is another tensor", place, at)
             self._fixed(known, t, where)
         else:
-            self._lines.append(f"    {t} = x")
-            differs = f"layout_of(x) != {self._name(known.layout)}"
+            differs = f"layout_of({t}) != {self._name(known.layout)}"
             if known.layout[1] is None:  # most tensors have no storage of their own: the look at them is written out
-                differs = f"(x._storage is not None or x._value.aval is not {self._name(known.layout[0])}) and {differs}"
-            self._fail(f"x.__class__ is not {self._name(type(tensor))} or {differs}", f"{where} has another shape, dtype, device or strides")
-            quick = "(x._storage is not None or x._edge is not None) and " if known.edge == "none" else ""
-            self._fail(f"{quick}kind_of_edge(x) != {known.edge!r}", f"requires_grad of {where} changed")
+                differs = f"({t}._storage is not None or {t}._value.aval is not {self._name(known.layout[0])}) and {differs}"
+            about = ("floating", known.number)
+            self._fail(f"({t} := {{x}}).__class__ is not {self._name(type(tensor))}", f"{where} has another class", at=at, about=about)
+            self._fail(differs, f"{where} has another shape, dtype, device or strides", about=about)
+            quick = f"({t}._storage is not None or {t}._edge is not None) and " if known.edge == "none" else ""
+            self._fail(f"{quick}kind_of_edge({t}) != {known.edge!r}", f"requires_grad of {where} changed", about=about)
         if known.number in self._relevant:
             if known.gradient is None:
                 self._fail(f"gradient_of({t}) is not None", f"{where} has a gradient")
             else:
                 self._lines.append(f"    x = gradient_of({t})")
-                self._fail("x is None", f"{where} has no gradient")
-                self._tensor(self._watch.known[id(known.gradient)], f"{where}.grad", None)
+                gradient = self._watch.known[id(known.gradient)]
+                self.gradients[known.number] = gradient.number
+                self._fail("{x} is None", f"{where} has no gradient", at=f"{t}._grad", about=("floating", gradient.number))
+                self._tensor(gradient, f"{where}.grad", None, f"{t}._grad")
 
     def _fixed(self, known: Known, t: str, where: str) -> None:
         """A tensor of which only what the user can exchange must be looked at: its memory and its place on the tape."""
@@ -186,13 +213,14 @@ class Guards:
             self._fail(f"{t}._storage is not None or {t}._value.aval is not {self._name(memory)}", text)
         else:
             s = self._name(storage)
-            self._fail(f"{t}._storage is not {s} or {t}._geometry is not {self._name(tensor._geometry)} or {s}.value.aval is not {self._name(memory)}", text)
+            self._fail(f"{t}._storage is not {s} or {t}._geometry is not {self._name(tensor._geometry)}", text)
+            self._fail(f"{s}.value.aval is not {self._name(memory)}", text, about=("memory", id(storage)))
         text = f"requires_grad of {where} changed"
         if known.edge == "none":
             self._fail(f"{t}._edge is not None", text)
         elif known.edge == "leaf":
-            edge = self._name(known.where_on_tape)
-            self._fail(f"{t}._edge is not {edge} or {edge}[0].hooks is not None or {edge}[0].post_accumulate", text)
+            edge, node = self._name(known.where_on_tape), self._name(known.where_on_tape[0])  # type: ignore[index]
+            self._fail(f"{t}._edge is not {edge} or {node}.hooks is not None or {node}.post_accumulate", text)
         else:
             self._fail(f"kind_of_edge({t}) != {known.edge!r}", text)
 
@@ -213,9 +241,12 @@ class Guards:
                 self._fail(f"({first}._storage or {first}) is not (t{holder.number}._storage or t{holder.number})", f"{members[0].where} and {holder.where} share no memory")
             else:
                 free.append(first)
-        if not free:
-            return
-        keys = ", ".join([f"id({t}._storage or {t})" for t in free])
-        self._lines.append(f"    keys = {{{keys}}}")
-        text = "tensors share memory that shared none"
-        self._fail(f"len(keys) != {len(free)} or not keys.isdisjoint({self._name(frozenset(fixed))})" if fixed else f"len(keys) != {len(free)}", text)
+        self.free = tuple(free), self._name(frozenset(fixed)) if fixed else ""
+        if free:
+            self._fail(self.apart(self.free[0]).replace("{", "{{").replace("}", "}}"), "tensors share memory that shared none", about=("free",))
+
+    def apart(self, tensors: Sequence[str]) -> str:
+        """The condition that some of the tensors that share no memory share some with each other, or with fixed ones."""
+        keys = ", ".join([f"id({t}._storage or {t})" for t in tensors])
+        fixed = self.free[1]
+        return f"len(keys := {{{keys}}}) != {len(tensors)}" + (f" or not keys.isdisjoint({fixed})" if fixed else "")

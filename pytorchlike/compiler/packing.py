@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -139,12 +139,14 @@ class Packing:
         self.layout = part.layout
         self.last: list[Any] = [None] * len(self.layout.inputs)  # the values that the packed inputs were given by the last launch
         self.buffers: Sequence[Any] = ()
+        self.parked: PackedArrays | None = None  # what the values of the last launch's packed results lie in
+        self.rest: list[Value] = []  # its packed results that take no input's place: gradients
         self.floats: tuple[Any, Any] = (None, None)
         assert replay.position.inference is not None
-        self._outputs, self._others = replay.position.inference.outputs, []  # type: tuple[Aval, ...], list[str]
+        self._outputs: tuple[Aval, ...] = replay.position.inference.outputs
         with jax.enable_x64(True):
             ints = jax.device_put(np.array(replay.ints, np.int64), part.target)
-        self._names: dict[str, Any] = {
+        self.names: dict[str, Any] = {
             "P": self, "pack": self.pack, "unshared": self.unshared, "send_numbers": self.numbers, "ints": ints, "memory_of": memory_of, "send": _send, "getrefcount": sys.getrefcount,
             "is_ours": _is_ours, "copy": jax.numpy.copy, "enable_x64": jax.enable_x64, "part": part, "program": program, "count": counters.count_flush,
             "position": replay.position, "Packed": PackedArrays, "places": list(self.layout.results.values()), "new": new_value, "thread": thread,
@@ -168,6 +170,7 @@ class Packing:
     def unshared(self, known: list[Any], drawn: dict[int, Value], floats: tuple[float, ...]) -> Any:
         """Go on with a layout without shared inputs."""
         self.replay.packing = packing_of(self.replay, share=False)
+        self.replay.steady, self.replay.unsteady = None, 0
         return MISSING if self.replay.packing is None else self.replay.packing.run(known, drawn, floats)
 
     def numbers(self, floats: tuple[float, ...]) -> Any:
@@ -178,23 +181,33 @@ class Packing:
         return packed
 
     def _generate(self) -> Callable[..., Any]:
-        lines = ["def run(known, drawn, floats):", *self._gathering(), *self._launching(), *self._writing()]
-        names = self._names
+        lines = ["def run(known, drawn, floats):", *self.gathering("known[{}]"), *self._launching(), *self._writing()]
+        names = self.names
         exec(compile("\n    ".join(lines) + "\n", "<pytorchlike replay>", "exec"), names)
         return names["run"]
 
-    def _gathering(self) -> list[str]:
-        """The lines that find the inputs: values ``v0``, ``v1``, ..., and of those that are not packed arrays ``a0``, ``a1``, ..."""
-        replay, names, lines = self.replay, self._names, []
+    def gathering(self, known: str, alone: bool = False) -> list[str]:
+        """The lines that find the inputs: values ``v0``, ``v1``, ..., and of those that are not packed arrays ``b0``, ``b1``, ...
+
+        Args:
+            known: how a known tensor is called, with its number.
+            alone: leave the packed and the drawn ones out.
+        """
+        replay, names, lines = self.replay, self.names, []
+        self.others: list[str] = []
         for i, (kind, what) in enumerate(replay.input_plans):
             v = f"v{i}"
+            if alone and (i in self.layout.inputs or kind == "draw"):
+                if kind == "draw":
+                    self.others.append(f"b{i}")
+                continue
             if kind == "storage":
                 names[f"s{i}"] = what
                 lines += [f"if s{i}.host is not None:", "    return MISSING", f"{v} = s{i}.value"]
             elif kind == "memory":
-                lines.append(f"{v} = memory_of(known[{what}])")
+                lines.append(f"{v} = memory_of({known.format(what)})")
             elif kind == "content":
-                lines.append(f"{v} = known[{what}]._content()")
+                lines.append(f"{v} = {known.format(what)}._content()")
             elif kind == "draw":
                 lines.append(f"{v} = drawn[{what}]")
             else:
@@ -202,62 +215,86 @@ class Packing:
                 lines.append(f"{v} = {v}c")
             if i in self.layout.inputs:
                 continue
-            self._others.append(f"a{i}")
-            lines += [f"if {v}.trace is not None:", "    return MISSING", f"a{i} = {v}.array"]
+            self.others.append(f"b{i}")
+            lines += [f"if {v}.trace is not None:", "    return MISSING", f"b{i} = {v}.array"]
             if kind != "draw":
-                lines += [f"if a{i}.__class__ is ndarray:", f"    a{i} = send({v})"]
+                lines += [f"if b{i}.__class__ is ndarray:", f"    b{i} = send({v})"]
             if replay.position.slots[i] in self.part.donated:
-                lines += [f"if getrefcount({v}) != {_HELD_ONCE} or not is_ours({v}):", f"    a{i} = copy(a{i})"]
+                lines += [f"if getrefcount({v}) != {_HELD_ONCE} or not is_ours({v}):", f"    b{i} = copy(b{i})"]
         for n, (storage, *_) in enumerate(replay.storage_writes):
             names[f"w{n}"], names[f"c{n}"] = storage, storage.changes
         lines.append(f"if {' or '.join(f'w{n}.host is not None' for n in range(len(replay.storage_writes)))}:")
         return [*lines, "    return MISSING"]
 
+    def launch(self) -> list[str]:
+        """The lines that run the program on ``numbers``, ``ints``, the gathered arrays and the buffers."""
+        return [
+            "count('compiled step', position)", "with enable_x64(True):",
+            f"    made, flags = part.function(numbers, ints, {', '.join([*self.others, '*P.buffers'])})",
+            "if flags is not None or not program.runs:", "    after(flags)", "program.runs += 1", f"P.buffers = buffers = made[:{len(self.layout.sizes)}]",
+        ]  # fmt: skip
+
+    def new_value(self, k: int, at: str) -> list[str]:
+        """The lines that make the value ``rK`` of a result; ``at``: its array, trace and slot."""
+        self.names[f"A{k}"] = self._outputs[k]
+        return [f"r{k} = new(cls)", f"r{k}.aval = A{k}", f"r{k}.array, r{k}.trace, r{k}.slot = {at}"]
+
+    def places(self) -> list[str | None]:
+        """For each result where the program gave it: an expression, or None for a packed one."""
+        numbers = iter(range(len(self.layout.sizes), len(self._outputs) + len(self.layout.sizes)))
+        return [None if k in self.layout.results else f"made[{next(numbers)}]" for k in range(len(self._outputs))]
+
     def _launching(self) -> list[str]:
         """The lines that run the program: its results are values ``r0``, ``r1``, ..."""
-        names, layout = self._names, self.layout
+        layout = self.layout
         packed = [f"v{i}" for i in layout.inputs]
         lines = ["last = P.last", f"if {' or '.join(f'{v} is not last[{n}]' for n, v in enumerate(packed))}:", f"    if not pack([{', '.join(packed)}]):", "        return unshared(known, drawn, floats)"]
-        lines += ["given, numbers = P.floats", "if floats != given:", "    numbers = send_numbers(floats)", "count('compiled step', position)"]
-        lines += ["with enable_x64(True):", f"    made, flags = part.function(numbers, ints, {', '.join([*self._others, '*P.buffers'])})"]
-        number = len(layout.sizes)
-        lines += ["if flags is not None or not program.runs:", "    after(flags)", "program.runs += 1", f"P.buffers = buffers = made[:{number}]"]
-        lines += ["parked, cls = Packed(buffers, places), thread.state.value_class"]
+        lines += ["given, numbers = P.floats", "if floats != given:", "    numbers = send_numbers(floats)", *self.launch()]
+        lines += ["P.parked = parked = Packed(buffers, places)", "cls = thread.state.value_class"]
         slots = {k: slot for slot, k in enumerate(layout.results)}
         written = {k for _, k, *_ in self.replay.storage_writes}
-        for k, aval in enumerate(self._outputs):
-            names[f"A{k}"] = aval
-            where = f"None, parked, {slots[k]}" if k in slots else f"made[{number}], None, -1"
-            number += k not in slots
-            lines += [f"r{k} = new(cls)", f"r{k}.aval = A{k}", f"r{k}.array, r{k}.trace, r{k}.slot = {where}"]
+        for k, place in enumerate(self.places()):
+            lines += self.new_value(k, f"None, parked, {slots[k]}" if place is None else f"{place}, None, -1")
             if k not in written:
                 lines.append(f"r{k}.origin = None")
-        return [*lines, f"P.last = [{', '.join(f'r{k}' for k in layout.inputs.values())}]"]
+        rest = [k for k in layout.results if k not in layout.inputs.values()]
+        return [*lines, f"P.last, P.rest = [{', '.join(f'r{k}' for k in layout.inputs.values())}], [{', '.join(f'r{k}' for k in rest)}]"]
 
     def _writing(self) -> list[str]:
         """The lines that write what the call wrote and return what it returned."""
-        replay, names, lines = self.replay, self._names, []
+        replay, lines = self.replay, []
         for n, (_, k, versions, tracked) in enumerate(replay.storage_writes):
             lines += [f"w{n}.version += {versions}", f"c{n}.tracked += {tracked}", f"w{n}.value, r{k}.origin = r{k}, (c{n}, c{n}.tracked)"]
         results = f"[{', '.join(f'r{k}' for k in range(len(self._outputs)))}]"
         if not replay.is_simple:
             return [*lines, f"return finish(known, {results}, drawn)"]
-        for n, plan in enumerate(replay.tensor_plans):
-            _, reference, _, cls = plan
-            names[f"T{n}"] = cls
-            lines += [f"t{n} = new(T{n})", f"t{n}._value = r{replay.order[reference[1]]}", f"t{n}._storage = t{n}._edge = None"]
+        for n in range(len(replay.tensor_plans)):
+            lines += self.new_tensor(n)
+        return [*lines, *self.new_gradients("known[{}]"), *self.returning("known[{}]")]
 
-        def found(plan: tuple) -> str:
-            if plan[0] == "same":
-                names[f"k{len(names)}"] = plan[1]
-                return f"k{len(names) - 1}"
-            return f"known[{plan[1]}]" if plan[0] == "known" else f"t{plan[1]}"
+    def new_gradients(self, known: str, kept: Container[int] = ()) -> list[str]:
+        """The lines that set gradients, but for those new tensors that are there already."""
+        plans = [(number, plan) for number, plan in self.replay.gradient_plans if plan is None or plan[0] != "tensor" or plan[1] not in kept]
+        return [f"{known.format(number)}._grad = {'None' if plan is None else self._found(plan, known)}" for number, plan in plans]
 
-        for number, plan in replay.gradient_plans:
-            lines.append(f"known[{number}]._grad = {'None' if plan is None else found(plan)}")
-        leaves = f"({', '.join([*map(found, replay.result_plans), ''])})"
-        names["structure"] = replay.structure
-        lines += ["if thread.state.trace.values:", "    step_boundary('compiled step')"]
+    def new_tensor(self, n: int) -> list[str]:
+        """The lines that make the tensor ``nN`` of a plan."""
+        _, reference, _, cls = self.replay.tensor_plans[n]
+        self.names[f"T{n}"] = cls
+        return [f"n{n} = new(T{n})", f"n{n}._value = r{self.replay.order[reference[1]]}", f"n{n}._storage = n{n}._edge = None"]
+
+    def _found(self, plan: tuple, known: str) -> str:
+        if plan[0] == "same":
+            self.names[f"k{len(self.names)}"] = plan[1]
+            return f"k{len(self.names) - 1}"
+        return known.format(plan[1]) if plan[0] == "known" else f"n{plan[1]}"
+
+    def returning(self, known: str) -> list[str]:
+        """The last lines."""
+        replay = self.replay
+        leaves = f"({', '.join([*[self._found(plan, known) for plan in replay.result_plans], ''])})"
+        self.names["structure"] = replay.structure
+        lines = ["if thread.state.trace.values:", "    step_boundary('compiled step')"]
         return [*lines, f"return unflatten(structure, iter({leaves}))" if isinstance(replay.structure, tuple) else f"return {leaves}[0]"]
 
     def _after(self, flags: Any) -> None:

@@ -22,6 +22,7 @@ from .known import Known, gradient_of, memory_of
 from .made import Made, write
 from .numbers import Followed
 from .packing import Packing, packing_of
+from .steady import steady
 from .structure import flatten, unflatten
 from .watch import CONTAINERS, MISSING, Watch, is_simple
 
@@ -333,6 +334,8 @@ class Replay:
         self.is_alone = self.may_pack = self.backend is None and self.has_boundary and slots == tuple(range(len(slots)))
         self.packing: Packing | None = None
         self.unpacked = 0  # how often it did not apply
+        self.steady: Callable[[tuple, dict[str, Any]], Any] | None = None
+        self.unsteady = 0
         self._look_up_storages()
         old.values.clear()
         old.inputs.clear()
@@ -393,6 +396,7 @@ class Replay:
         if self.packing is not None and not counters.watchers:
             result = self.packing.run(known, drawn, floats)
             if result is not MISSING:
+                self._settle()
                 return result
             self.unpacked += 1
             if self.unpacked > _MOST_UNPACKED and 2 * self.unpacked > self.runs:
@@ -401,6 +405,18 @@ class Replay:
         for storage, k, versions, tracked in self.storage_writes:
             write(storage, results[k], versions, tracked)
         return self.finish(known, results, drawn)
+
+    def _settle(self) -> None:
+        """A packed launch is over: from the next one on, `steady` does it as long as nobody holds anything of it."""
+        if self.steady is not None:
+            self.unsteady += 1
+            if self.unsteady > _MOST_UNPACKED and 2 * self.unsteady > self.runs:
+                self.steady = None
+            else:
+                self.steady.look_again()  # type: ignore[attr-defined]
+        elif not self.unsteady:
+            self.unsteady = 1
+            self.steady = steady(self)
 
     def finish(self, known: list[Any], results: Sequence[Value], drawn: dict[int, Value]) -> Any:
         """Write what the call wrote, but for the storages of fixed tensors, and return what it returned."""

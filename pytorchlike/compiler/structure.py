@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["flatten", "unflatten"]
+__all__ = ["LEAF", "flatten", "unflatten"]
 
-_LEAF = "leaf"
+#: The structure of a value that is not taken apart.
+LEAF = "leaf"
 
 
 def flatten(value: Any, leaves: list[Any]) -> Any:
@@ -23,12 +24,12 @@ def flatten(value: Any, leaves: list[Any]) -> Any:
     if isinstance(value, tuple) and hasattr(kind, "_fields"):
         return kind, tuple([flatten(each, leaves) for each in value])
     leaves.append(value)
-    return _LEAF
+    return LEAF
 
 
 def unflatten(structure: Any, leaves: Any) -> Any:
     """The value of a structure, with leaves taken from an iterator."""
-    if structure is _LEAF:
+    if structure is LEAF:
         return next(leaves)
     kind = structure[0]
     if kind is dict:

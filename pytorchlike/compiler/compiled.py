@@ -82,6 +82,7 @@ class Compiled:
         self.breaks: list[Break] = []
         self.misses: list[str] = []
         self.floating: set[tuple] = set()
+        self.counting: set[tuple] = set()  # places of numbers that were seen to change
         self.varying: set[int] = set()  # numbers of arguments that are floats and were seen to change
         self.calls = self.captures = self.failures = 0
         self.gave_up = self.has_warned = False
@@ -98,6 +99,7 @@ class Compiled:
         self.breaks.clear()
         self.misses.clear()
         self.floating.clear()
+        self.counting.clear()
         self.varying.clear()
         self.calls = self.captures = self.failures = 0
         self.sizes.varying.clear()
@@ -161,7 +163,7 @@ class Compiled:
     def _capture(self, args: tuple, kwargs: dict[str, Any], structure: Any, leaves: list[Any]) -> Any:
         ambience = ambient()
         capture = Capture()
-        watch = capture.watch = Watch(capture, self.floating)
+        watch = capture.watch = Watch(capture, self.floating, self.counting)
         for k, leaf in enumerate(leaves):
             if isinstance(leaf, Tensor):
                 watch.find(leaf, False, f"argument {k}")
@@ -169,6 +171,8 @@ class Compiled:
                 watch.look_into(leaf, f"argument {k}")
         args, kwargs, leaves, followed = self._follow(args, kwargs, leaves)
         self._roots(watch)
+        for mode in thread.state.modes:
+            watch.look_into(mode, "a mode")
         state, casts = thread.state, autocast.settings.casts
         state.capture = capture
         autocast.settings.casts = {}  # an autocast context outside would keep the casts that the call makes
@@ -180,8 +184,12 @@ class Compiled:
             autocast.settings.casts = casts
             capture.end()
         self.captures += 1
+        if ambient() != ambience:
+            capture.give_up("a mode is not what it was before the call")
         if capture.broken is None:
             try:
+                for varying in watch.varying.values():
+                    varying.confirm(capture.trace)
                 followed.confirm(capture.trace.floats, capture.trace.position, watch.entered)
                 replay = Replay(self.name, capture, watch, leaves, structure, result, ambience, followed)
                 replay.take_over(self.backend)
@@ -222,7 +230,7 @@ class Compiled:
             function = function.__wrapped__
         if getattr(function, "__closure__", None):
             watch.closure_of(function)
-        for name in ("__defaults__", "__kwdefaults__"):
+        for name in ("__code__", "__defaults__", "__kwdefaults__"):
             if getattr(function, name, None):
                 watch.note("attribute", function, name, getattr(function, name), f"{name} of {self.name}")
         owner = getattr(self.function, "__self__", None)
@@ -245,6 +253,8 @@ class Compiled:
         place = replay.guards.places[number]
         if place is not None:
             self.floating.add(place)
+        if number in replay.guards.numbers:
+            self.counting.add(replay.guards.numbers[number])
         if number in replay.guards.floats:
             self.varying.add(replay.guards.floats[number])
         self.misses.append(reason)

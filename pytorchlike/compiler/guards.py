@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,7 +12,8 @@ from ..core import state as core_state
 from ..core.state import thread
 from ..nn.modules import calls
 from ..tensors.tensor import Tensor
-from .known import Known, gradient_of, kind_of_edge, layout_of
+from .known import Known, attributes_of, gradient_of, kind_of_edge, layout_of
+from .varying import Varying
 from .watch import CONTAINERS, LARGEST_CONTAINER, MISSING, Note, Watch, is_simple
 
 __all__ = ["Guards", "ambient"]
@@ -21,9 +23,14 @@ def ambient() -> tuple:
     """What a call depends on that is no object of the user's: the modes of this thread and of the process."""
     state = thread.state
     autocast = None if state.autocast is None else tuple(state.autocast.items())
-    hooks = (len(calls._global_forward_hooks), len(calls._global_forward_pre_hooks), len(calls._global_backward_hooks), len(calls._global_backward_pre_hooks))
+    hooks = None
+    if calls._global_forward_hooks or calls._global_forward_pre_hooks or calls._global_backward_hooks or calls._global_backward_pre_hooks:
+        hooks = [
+            tuple(kind.items())
+            for kind in (calls._global_forward_hooks, calls._global_forward_pre_hooks, calls._global_backward_hooks, calls._global_backward_pre_hooks)
+        ]
     return (
-        state.grad_enabled, state.inference, state.immediate, len(state.modes), autocast, state.device, state.anomaly, len(state.saved_tensor_hooks),
+        state.grad_enabled, state.inference, state.immediate, tuple(state.modes), autocast, state.device, state.anomaly, tuple(state.saved_tensor_hooks),
         core_state.default_dtype(), hooks,
     )  # fmt: skip
 
@@ -37,6 +44,15 @@ def _is_equal(new: Any, old: Any) -> bool:
     if isinstance(old, float):
         return new == old and math.copysign(1, new) == math.copysign(1, old) or new != new and old != old
     return bool(new == old)
+
+
+def _is_same_table(new: Any, old: Any) -> bool:
+    """Whether a large container of numbers and strings is what it was."""
+    if len(new) != len(old):
+        return False
+    if isinstance(new, dict):
+        return _is_same_table(list(new), list(old)) and _is_same_table(list(new.values()), list(old.values()))
+    return all(map(operator.is_, new, old)) or all(map(_is_equal, new, old))
 
 
 def _is_alike(new: Any, old: Any) -> bool:
@@ -60,6 +76,8 @@ class Guards:
     Attributes:
         found: the numbers of the known tensors that the check finds again.
         reasons: number of a check -> what differs when it fails.
+        numbers: number of a check -> the place of the number that it compares.
+        varying: place of a number that is not compared -> (its number, how it is used).
         floats: number of a check -> the number of the argument, a float, whose value it compares.
         check: function of the structure and the flat arguments -> the list of the known tensors and then the followed floats, or the number of the check that failed.
         conditions: the same checks, but for those of the structure and of the modes, as expressions (what they are about, source, which is true where
@@ -79,7 +97,7 @@ class Guards:
         self.gradients: dict[int, int] = {}
         self.names: dict[str, Any] = {
             "MISSING": MISSING, "gradient_of": gradient_of, "kind_of_edge": kind_of_edge, "layout_of": layout_of,
-            "is_equal": _is_equal, "is_alike": _is_alike, "ambient": ambient, "ambience": ambience, "structure": structure,
+            "is_equal": _is_equal, "is_alike": _is_alike, "is_same_table": _is_same_table, "attributes": attributes_of, "ambient": ambient, "ambience": ambience, "structure": structure,
         }  # fmt: skip
         self._lines: list[str] = ["    if given != structure:", f"        return {self._reason('the structure of the arguments')}"]
         self._lines += ["    if ambient() != ambience:", f"        return {self._reason('a mode (gradients, autocast, default dtype, hooks ...)')}"]
@@ -87,6 +105,9 @@ class Guards:
         self.structure, self.known_count, self.followed = structure, len(watch.known), tuple(followed)
         self.found: set[int] = set()
         self.floats: dict[int, int] = {}
+        self.numbers: dict[int, tuple] = {}
+        varying = {place: found for place, found in watch.varying.items() if not found.fails and place in watch.notes}
+        self.varying = {place: (k, found) for k, (place, found) in enumerate(varying.items())}
         for k, value in enumerate(arguments):
             self._lines.append(f"    x = args[{k}]")
             if k in followed:
@@ -97,9 +118,11 @@ class Guards:
             self._value(value, f"argument {k}", None, f"a{k}")
         for note in watch.notes.values():
             self._place(note)
+        for value, _, where in watch.outside.values():
+            self._fail(f"type({self._name(value)}) is not {self._name(type(value))}", f"{where} has another class")
         self._aliases()
         found = [f"t{k}" if k in self.found else "None" for k in range(len(watch.known))]
-        self._lines.append(f"    return [{', '.join([*found, *[f'args[{k}]' for k in followed]])}]")
+        self._lines.append(f"    return [{', '.join([*found, *[f'args[{k}]' for k in followed], *[f'm{k}' for k in range(len(self.varying))]])}]")
         source = "def check(given, args):\n" + "\n".join(self._lines) + "\n"
         exec(compile(source, "<pytorchlike guards>", "exec"), self.names)
         del self._watch  # it has the tensors of the captured call
@@ -134,7 +157,9 @@ class Guards:
     # -------------------------------------------------------------------------------------------------------------- places
     def _place(self, note: Note) -> None:
         container = note.container
-        if note.kind == "cell":
+        if note.kind == "call":
+            at = found = f"{self._name(container)}()"
+        elif note.kind == "cell":
             at = found = f"{self._name(container)}.cell_contents"
         elif note.kind == "attribute":
             at = found = f"getattr({self._name(container)}, {note.key!r}, MISSING)"
@@ -155,7 +180,11 @@ class Guards:
     def _value(self, value: Any, where: str, place: tuple | None, at: str) -> None:
         if isinstance(value, Tensor):
             self._tensor(self._watch.known[id(value)], where, place, at)
+        elif place in self.varying:
+            self._number(*self.varying[place], where, at)
         elif is_simple(value):
+            if place is not None and type(value) in (int, float):
+                self.numbers[len(self.reasons)] = place
             name = self._name(value)
             unequal = "" if value is None or isinstance(value, bool) else f" and not is_equal({{x}}, {name})"
             self._fail(f"{{x}} is not {name}{unequal}", f"{where} was {value!r}", at=at)
@@ -163,14 +192,33 @@ class Guards:
             name = self._name(value)
             self._fail(f"{{x}} is not {name}", f"{where} is another object", at=at)
             if isinstance(value, CONTAINERS) and not isinstance(value, tuple):
-                length = self._length(value)
-                self._fail(f"len({name}) != {length}" if length else name, f"{where} has another length")
-                if isinstance(value, (set, frozenset)) and len(value) <= LARGEST_CONTAINER:
-                    self._fail(f"{name} != {self._name(set(value))}", f"{where} has other members")
+                self._container(value, name, where)
 
-    def _length(self, container: Any) -> int:
+    def _number(self, k: int, varying: Varying, where: str, at: str) -> None:
+        """A number that may be another one, as long as the conditions that it is part of have the same outcomes."""
+        m, kind = f"m{k}", type(varying.value).__name__
+        self._fail(f"({m} := {{x}}).__class__ is not {kind}", f"{where} is no {kind}", at=at)
+        if kind == "int":
+            self._fail(f"not -{1 << 52} < {m} < {1 << 52}", f"{where} is too large")
+        for source, outcome in varying.predicates:
+            text = "bool" + source.replace("n", m) if source != "n" else f"bool({m})"
+            self._fail(f"{text} is not {outcome}", f"{source.replace('n', where)} was {outcome}")
+
+    def _container(self, container: Any, name: str, where: str) -> None:
+        """What of a list, dictionary or set is not seen from its entries: how many there are, and in which order."""
         before = self._watch.containers[id(container)][1]
-        return len(container) if before is None else len(before)
+        if isinstance(container, (set, frozenset)):
+            self._fail(f"{name} != {self._name(before)}", f"{where} has other members")
+        elif not before:
+            self._fail(name, f"{where} has another length")
+        elif len(before) > LARGEST_CONTAINER:
+            self._fail(f"not is_same_table({name}, {self._name(before)})", f"{where} has other entries")
+        elif isinstance(container, dict) and len(before) > 1:
+            plain = all(isinstance(key, str) for key in before)
+            keys = self._name(tuple(before) if plain else list(map(id, before)))
+            self._fail(f"tuple({name}) != {keys}" if plain else f"[*map(id, {name})] != {keys}", f"{where} has other keys, or in another order")
+        else:
+            self._fail(f"len({name}) != {len(before)}", f"{where} has another length")
 
     # ------------------------------------------------------------------------------------------------------------- tensors
     def _tensor(self, known: Known, where: str, place: tuple | None, at: str) -> None:
@@ -193,6 +241,9 @@ class Guards:
             self._fail(differs, f"{where} has another shape, dtype, device or strides", about=about)
             quick = f"({t}._storage is not None or {t}._edge is not None) and " if known.edge == "none" else ""
             self._fail(f"{quick}kind_of_edge({t}) != {known.edge!r}", f"requires_grad of {where} changed", about=about)
+            if known.attributes or at[0] == "a":
+                own = self._name(known.attributes)
+                self._fail(f"attributes({t}) != {own}" if known.attributes else f"{t}.__dict__ and attributes({t})", f"{where} has other attributes", about=about)
         if known.number in self._relevant:
             if known.gradient is None:
                 self._fail(f"gradient_of({t}) is not None", f"{where} has a gradient")

@@ -10,7 +10,7 @@ from ..tensors.storage import Storage
 from ..tensors.tape import AccumulateGrad
 from ..tensors.tensor import Tensor
 
-__all__ = ["Known", "gradient_of", "kind_of_edge", "layout_of", "memory_of"]
+__all__ = ["Known", "attributes_of", "gradient_of", "kind_of_edge", "layout_of", "memory_of"]
 
 
 def gradient_of(tensor: Tensor) -> Any:
@@ -51,6 +51,11 @@ def kind_of_edge(tensor: Tensor) -> str:
     return "leaf" if node.hooks is None and not node.post_accumulate else "hooked"
 
 
+def attributes_of(tensor: Tensor) -> dict[str, Any]:
+    """What the user set as attributes of a tensor."""
+    return {key: value for key, value in tensor.__dict__.items() if not key.startswith("_dynamo")}
+
+
 class Known:
     """A tensor that existed before the call, and what it was like then.
 
@@ -59,12 +64,13 @@ class Known:
         is_fixed: it is found by identity (a parameter, a buffer); otherwise another tensor may stand in its place (an argument, a gradient).
         layout, edge: see `layout_of`, `kind_of_edge`.
         gradient: its ``.grad``.
+        attributes: those that the user gave it.
         storage, memory, content, version, tracked, where_on_tape: what the call may change.
     """
 
     __slots__ = (
         "tensor", "number", "is_fixed", "where", "layout", "edge", "gradient", "storage", "memory", "content", "version", "tracked",
-        "where_on_tape",
+        "where_on_tape", "attributes",
     )  # fmt: skip
 
     def __init__(self, tensor: Tensor, number: int, is_fixed: bool, where: str) -> None:
@@ -77,4 +83,5 @@ class Known:
         self.content: Value | None = getattr(tensor, "_value", None)
         self.version = 0 if self.storage is None else self.storage.version
         self.tracked = 0 if self.storage is None else self.storage.changes.tracked
-        self.where_on_tape = tensor._edge
+        self.where_on_tape: Any = tensor._edge
+        self.attributes = attributes_of(tensor)

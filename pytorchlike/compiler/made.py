@@ -53,10 +53,10 @@ class Made:
             node.hooks = None
             self.nodes.append(node)
 
-    def _scalars(self, scalars: tuple, plans: list[tuple[int, int]]) -> tuple:
+    def _scalars(self, scalars: tuple, plans: list[tuple]) -> tuple:
         floats = list(scalars[0])
-        for index, number in plans:
-            floats[index] = self.known[number]
+        for index, number, function in plans:
+            floats[index] = function(self.known[number])
         return tuple(floats), scalars[1]
 
     def edge(self, plan: Any, tensor: Any) -> Any:
@@ -72,6 +72,8 @@ class Made:
             return self.tensors[what]
         if kind == "known":
             return self.known[what]
+        if kind == "number":
+            return plan[2](self.known[what])
         return what if kind == "same" else unflatten(what, iter([self.object(each) for each in plan[2]]))
 
     def new_tensor(self, plan: tuple) -> Any:

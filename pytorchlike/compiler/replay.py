@@ -18,12 +18,13 @@ from .backends import compile_with, graph_of
 from .capture import Capture
 from .captured import Captured, captured
 from .guards import Guards
-from .known import Known, gradient_of, memory_of
+from .known import Known, attributes_of, gradient_of, layout_of, memory_of
 from .made import Made, write
 from .numbers import Followed
 from .packing import Packing, packing_of
 from .steady import steady
 from .structure import flatten, unflatten
+from .varying import function_of
 from .watch import CONTAINERS, MISSING, Watch, is_simple
 
 __all__ = ["Replay", "Unreplayable"]
@@ -54,6 +55,7 @@ class Replay:
     def __init__(self, name: str, capture: Capture, watch: Watch, arguments: Sequence[Any], structure: Any, result: Any, ambience: tuple,
                  followed: Followed) -> None:  # fmt: skip
         self._watch, self._followed = watch, followed
+        self._varying = {place: varying for place, varying in watch.varying.items() if not varying.fails and place in watch.notes}
         self._capture = capture
         self._known = list(watch.known.values())
         self._trace = capture.trace
@@ -69,12 +71,18 @@ class Replay:
         for known in self._known:
             if known.where_on_tape is not None:
                 self._on_tape.setdefault(known.where_on_tape, known)
+        for known in self._known:
+            if layout_of(known.tensor) != known.layout:
+                raise Unreplayable(f"{known.where} was given another shape or strides")
+            if attributes_of(known.tensor) != known.attributes:
+                raise Unreplayable(f"attributes of {known.where} were changed")
         self._inputs = self._input_values()
         self.memory_plans = [plan for known in self._known for plan in self._memory_plan(known)]
         self.gradient_plans = [plan for known in self._known for plan in self._gradient_plan(known)]
         fresh = {(id(action[2]), action[3]) for action in capture.actions if action[0] == "float"}
         self.write_plans = [
-            (container, key, value if value is MISSING else self._describe(value, where)) for container, key, value, where in self._changes(fresh)
+            (container, key, self._next(container, key) or (value if value is MISSING else self._describe(value, where)))
+            for container, key, value, where in self._changes(fresh)
         ]
         leaves: list[Any] = []
         self.structure = flatten(result, leaves)
@@ -98,7 +106,7 @@ class Replay:
             raise Unreplayable("a tensor is used that is not found again")
         self.runs = 0
         self.shapes: tuple = ()
-        del self._watch, self._inputs, self._followed
+        del self._watch, self._inputs, self._followed, self._varying
 
     def _keep_checks(self) -> None:
         """A call without results may check data all the same: a program has results, so that of a check is one."""
@@ -291,11 +299,29 @@ class Replay:
             stack.pop()
         return self._nodes[top]
 
-    def _numbers(self, floats: Sequence[float]) -> list[tuple[int, int]]:
-        """Which of some recorded floats are followed, and where a replay finds them."""
+    def _numbers(self, floats: Sequence[float]) -> list[tuple[int, int, Callable[[Any], float]]]:
+        """Which of some recorded floats are followed: where they are, where a replay finds a number for each, and what it is a function of that."""
         places = {k: len(self._known) + n for n, k in enumerate(self._followed.places)}
-        found = [(at, self._followed.number_of(value)) for at, value in enumerate(floats)] if places else []
-        return [(at, places[k]) for at, k in found if k is not None]
+        found: list[tuple[int, int, Callable[[Any], float]]] = []
+        for at, value in enumerate(floats) if places or self._varying else ():
+            k = self._followed.number_of(value)
+            if k is not None:
+                found.append((at, places[k], float))
+            for n, varying in enumerate(self._varying.values()):
+                found += [(at, self._first + n, function_of(f"float({source})")) for used, source in varying.uses if used is value]
+        return found
+
+    @property
+    def _first(self) -> int:
+        """Where a replay finds the first number of an attribute."""
+        return len(self._known) + len(self._followed.places)
+
+    def _next(self, container: dict, key: Any) -> tuple | None:
+        """How a replay makes the next number of an attribute that varies."""
+        for n, ((_, owner, name), varying) in enumerate(self._varying.items()):
+            if (owner, name) == (id(container), key) and varying.written is not None:
+                return "number", self._first + n, function_of(varying.written)
+        return None
 
     # ------------------------------------------------------------------------------------------------- the first run's end
     def take_over(self, backend: Callable[..., Any] | None = None) -> None:
@@ -308,7 +334,7 @@ class Replay:
         _refuse_leaks(old, self._slots)
         values = [old.values[slot] for slot in self.instruction.inputs]
         self.backend: Callable[..., Any] | None = None
-        self.varying = sorted({action[1] for action in self.actions if action[0] == "float"} | {at for at, _ in self.number_plans})
+        self.varying = sorted({action[1] for action in self.actions if action[0] == "float"} | {at for at, *_ in self.number_plans})
         if backend is not None:
             self._compile_with(backend, values, old)
         new = state.trace = recorder.Trace()
@@ -381,8 +407,8 @@ class Replay:
         drawn: dict[int, Value] = {}
         if self.actions or self.number_plans:
             changed = list(floats)
-            for index, number in self.number_plans:
-                changed[index] = known[number]
+            for index, number, function in self.number_plans:
+                changed[index] = function(known[number])
             for number, action in enumerate(self.actions):
                 kind = action[0]
                 if kind == "float":

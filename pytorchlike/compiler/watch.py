@@ -8,6 +8,7 @@ the capture give up: the call still ran as always.
 
 from __future__ import annotations
 
+import array
 import dis
 import enum
 import functools
@@ -16,12 +17,15 @@ import os
 import sys
 import sysconfig
 import types
+import weakref
 from collections import OrderedDict, deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Set
 from typing import Any
 
 import numpy as np
 
+from ..backends import numerics
+from ..backends.switches import SwitchModule
 from ..core.device import device
 from ..core.dtype import dtype
 from ..core.layouts import layout, memory_format
@@ -32,6 +36,7 @@ from ..nn.modules.module import Module
 from ..tensors.tensor import Tensor
 from .capture import Capture
 from .known import Known
+from .varying import Varying
 
 __all__ = ["CONTAINERS", "MISSING", "Note", "Watch", "is_simple"]
 
@@ -43,11 +48,12 @@ _SIMPLE = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), dt
 _IDENTICAL = (
     types.FunctionType, types.BuiltinFunctionType, types.MethodType, type, types.ModuleType, property, functools.partial, staticmethod, classmethod,
     enum.Enum, types.MethodWrapperType, types.WrapperDescriptorType, types.MethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType,
+    types.CodeType, types.MappingProxyType,
 )  # fmt: skip
 CONTAINERS = (list, tuple, dict, set, frozenset, deque)
 
-#: A container with more entries than this is a table: only its identity and length are noted.
-LARGEST_CONTAINER = 256
+#: A container with more entries than this is a table: it is compared with a copy, if what it holds is numbers and strings.
+LARGEST_CONTAINER = 2048
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _STDLIB = sysconfig.get_paths()["stdlib"] + os.sep
@@ -61,6 +67,12 @@ _PURE = (
 #: Extension modules whose functions only compute.
 _PURE_EXTENSIONS = {"math", "cmath", "operator", "_operator", "itertools", "functools", "_functools", "collections", "_collections", "_abc", "_struct", "_bisect", "_heapq", "_weakref"}
 _IMPURE_BUILTINS = {"print", "input", "open", "exec", "eval", "compile", "breakpoint", "__import__", "delattr", "globals"}
+#: Functions of ours whose answer depends on what is no state of a tensor.
+_TELLS_THE_PROCESS = ("initial_seed", "get_num_threads", "get_num_interop_threads")
+#: Entries of a class that Python makes by itself.
+_MADE_ON_DEMAND = ("__getattribute__", "__annotations__", "__abstractmethods__", "_abc_impl", "__slotnames__")
+#: The flags of classes that are made while Python runs, and of those that cannot be changed.
+_HEAP_TYPE, _IMMUTABLE_TYPE = 1 << 9, 1 << 8
 _PURE_OWNERS = (list, tuple, dict, set, frozenset, deque, str, bytes, int, float, complex, bool, range, slice, types.MappingProxyType, type, types.FunctionType, OrderedDict)
 _COMPUTING_LIBRARIES = ("jax", "jaxlib", "numpy", "optax", "scipy", "ml_dtypes", "flax")
 
@@ -93,13 +105,16 @@ class Watch:
         known: the tensors that were found: id -> `Known`.
         asked: ids of the tensors whose ``.grad`` was read.
         floating: places of tensors that are not held by identity: (kind, id of the container, key).
+        counting: places of numbers that were seen to change.
+        varying: those of them that the call has read.
         outside: objects that existed before the call and can be reached by it: id -> (object, what its dictionary held).
         containers: the same for containers: id -> (container, a copy of it, where).
     """
 
-    def __init__(self, capture: Capture, floating: set[tuple]) -> None:
+    def __init__(self, capture: Capture, floating: set[tuple], counting: Set[tuple] = frozenset()) -> None:
         self.capture = capture
-        self.floating = floating
+        self.floating, self.counting = floating, counting
+        self.varying: dict[tuple, Varying] = {}
         self.known: dict[int, Known] = {}
         self.asked: set[int] = set()
         self.notes: dict[tuple, Note] = {}
@@ -107,6 +122,10 @@ class Watch:
         self.containers: dict[int, tuple[Any, Any, str]] = {}
         self._patched: list[tuple[type, Any]] = []
         self._codes: dict[types.CodeType, str] = {}
+        self._functions: dict[types.CodeType, list[types.FunctionType]] = {}  # the user's functions that were found
+        self._classes: dict[type, dict[str, Any]] = {}
+        self._spaces: dict[int, tuple[Any, str]] = {}  # the user's modules and classes that were found
+        self._names: set[str] = set()  # of attributes, in all code that was entered
         self.entered: set[types.CodeType] = set()
         self._previous: Any = None
         self._busy = False
@@ -137,26 +156,100 @@ class Watch:
             self.known[id(tensor)] = found
             if found.gradient is not None:
                 self.find(found.gradient, False, f"{where}.grad")
+            if found.edge == "hooked":
+                node = found.where_on_tape[0]
+                self.note("attribute", node, "hooks", node.hooks, f"hooks of {where}")
+                self.note("attribute", node, "post_accumulate", node.post_accumulate, f"hooks of {where}")
+                if node.hooks is not None:
+                    for name in ("tensor", "retain", "pre", "post"):
+                        self.note("attribute", node.hooks, name, getattr(node.hooks, name), f"hooks of {where}")
+            if found.attributes and is_fixed:
+                self._contents(tensor.__dict__, where)
+            elif not all(map(is_simple, found.attributes.values())):
+                self.capture.give_up(f"{where} has attributes of its own")
 
     def look_into(self, value: Any, where: str) -> None:
         """Follow a value to what can be read from it."""
-        if is_simple(value) or isinstance(value, (Tensor, _IDENTICAL)):
+        if is_simple(value) or isinstance(value, Tensor):
             return
-        if isinstance(value, CONTAINERS):
+        if isinstance(value, _IDENTICAL):
+            self._callable(value, where)
+        elif isinstance(value, CONTAINERS):
             self._contents(value, where)
         elif isinstance(value, np.ndarray):
             self.capture.give_up(f"a numpy array is read: {where}")
         elif isinstance(value, (Iterator, types.CoroutineType)):
             self.capture.give_up(f"an iterator is read: {where}")
+        elif isinstance(value, (bytearray, memoryview, array.array)):
+            self.capture.give_up(f"a {type(value).__name__} is read: {where}")
+        elif isinstance(value, weakref.ref):
+            self.note("call", value, None, value(), f"{where}()")
         else:
             self.adopt(value, where)
+
+    def _callable(self, value: Any, where: str) -> None:
+        """A function, a class or a module: what its calls and its attributes depend on."""
+        if isinstance(value, types.FunctionType):
+            if _kind_of(value.__code__.co_filename) == "user":
+                self._functions.setdefault(value.__code__, []).append(value)
+                if value.__dict__:
+                    self._contents(value.__dict__, where)
+                if value.__code__ in self.entered:
+                    self._function(value, where)
+        elif isinstance(value, types.MethodType):
+            self.look_into(value.__func__, where)
+            self.look_into(value.__self__, f"{where}.__self__")
+        elif isinstance(value, types.BuiltinFunctionType):
+            if not isinstance(value.__self__, (types.ModuleType, type)) and value.__self__ is not None:
+                self.look_into(value.__self__, f"{where}.__self__")
+        elif isinstance(value, (staticmethod, classmethod)):
+            self.look_into(value.__func__, where)
+        elif isinstance(value, property):
+            for function in (value.fget, value.fset, value.fdel):
+                if function is not None:
+                    self.look_into(function, where)
+        elif isinstance(value, functools.partial):
+            for name in ("func", "args", "keywords"):
+                self.note("attribute", value, name, getattr(value, name), f"{where}.{name}")
+            self._contents(value.__dict__, where)
+        elif isinstance(value, type):
+            for cls in value.__mro__:
+                self._space(cls, f"class {cls.__name__}")
+        elif isinstance(value, types.ModuleType):
+            self._space(value, value.__name__)
+
+    def _function(self, function: types.FunctionType, where: str) -> None:
+        """A user's function that is called."""
+        for name in ("__code__", "__defaults__", "__kwdefaults__"):
+            self.note("attribute", function, name, getattr(function, name), f"{name} of {function.__name__}")
+
+    def _space(self, space: Any, where: str) -> None:
+        """A module or a class, of which code may read whatever it has a name for."""
+        module = space.__name__ if isinstance(space, types.ModuleType) else space.__module__
+        if id(space) in self._spaces or _is_ours(module) or str(module).partition(".")[0] in _COMPUTING_LIBRARIES:
+            return
+        self._spaces[id(space)] = space, where
+        if isinstance(space, type):
+            self._classes[space] = dict(space.__dict__)
+            for value in list(space.__dict__.values()):
+                if isinstance(value, (types.FunctionType, staticmethod, classmethod, property)):
+                    self._callable(value, where)
+        self._read_from(space, where, self._names)
+
+    def _read_from(self, space: Any, where: str, names: Iterable[str]) -> None:
+        for name in names:
+            value = space.__dict__.get(name, MISSING)
+            if value is not MISSING and not isinstance(value, (np.ndarray, Iterator)):
+                self.note("item", space.__dict__, name, value, f"{where}.{name}")
 
     def _contents(self, container: Any, where: str) -> None:
         if id(container) in self.containers:
             return
         entries = len(container)
-        self.containers[id(container)] = (container, None if entries > LARGEST_CONTAINER else _copied(container), where)
+        self.containers[id(container)] = (container, _copied(container), where)
         if entries > LARGEST_CONTAINER:
+            if not all(map(is_simple, container.values() if isinstance(container, dict) else container)):
+                self.capture.give_up(f"{where} holds more than {LARGEST_CONTAINER} objects")
             return
         if isinstance(container, dict):
             for key, value in list(container.items()):
@@ -171,12 +264,21 @@ class Watch:
         """An object outside: from now on its attributes are watched."""
         if id(value) in self.outside:
             return
-        self.outside[id(value)] = (value, dict(getattr(value, "__dict__", ())), where)
-        self._patch(Module if isinstance(value, Module) and type(value).__getattribute__ is Module.__getattribute__ else type(value))
+        own = getattr(value, "__dict__", None)
+        self.outside[id(value)] = (value, dict(own or ()), where)
+        cls = type(value)
+        for base in cls.__mro__:
+            self._space(base, f"class {base.__name__}")
+        of_modules = isinstance(value, Module) and cls.__getattribute__ is Module.__getattribute__
+        if not self._patch(Module if of_modules else cls) and isinstance(own, dict):  # its reads cannot be seen: all of it counts as read
+            self.note("attribute", value, "__dict__", own, f"{where}.__dict__")
 
-    def _patch(self, cls: type) -> None:
-        if any(cls is patched for patched, _ in self._patched) or not cls.__flags__ & (1 << 9):  # not a class made by Python code
-            return
+    def _patch(self, cls: type) -> bool:
+        """Have a class show which attributes of its objects are read; False: it cannot."""
+        if any(cls is patched for patched, _ in self._patched):
+            return True
+        if not cls.__flags__ & _HEAP_TYPE or cls.__flags__ & _IMMUTABLE_TYPE:
+            return False
         own = cls.__dict__.get("__getattribute__", MISSING)
         original: Any = cls.__getattribute__
         watch = self
@@ -189,26 +291,36 @@ class Watch:
                     watch.missed(self, name)
                 raise
             if not name.startswith("__"):
-                watch.read(self, name, value)
+                return watch.read(self, name, value)
+            elif name == "__dict__":
+                watch.read_all(self, value)
             return value
 
         try:
             cls.__getattribute__ = __getattribute__  # type: ignore[method-assign, assignment]
         except TypeError:
-            return
+            return False
         self._patched.append((cls, own))
+        return True
 
-    def read(self, owner: Any, name: str, value: Any) -> None:
-        """An attribute of an object was read."""
+    def read(self, owner: Any, name: str, value: Any) -> Any:
+        """An attribute of an object was read; returns what the reader gets."""
         known = self.outside.get(id(owner))
         if known is None or self._busy or self.capture.paused:
-            return
+            return value
         before, where = known[1], known[2]
+        if isinstance(owner, SwitchModule):
+            if is_simple(value):
+                self.note("attribute", owner, name, value, f"{where}.{name}")
+            return value
         own = object.__getattribute__(owner, "__dict__") if _has_dict(owner) else {}
         if name in own:
             if before.get(name, MISSING) is value:  # otherwise it was written by the call itself
                 self.note("item", own, name, value, f"{where}.{name}")
-            return
+            place = ("item", id(own), name)
+            if place in self.counting and name in before:
+                return self.counted(own, name).read(sys._getframe(2), self.capture)
+            return value
         for cls in type(owner).__mro__:
             if name in cls.__dict__:
                 raw = cls.__dict__[name]
@@ -218,7 +330,26 @@ class Watch:
                     self.note("item", cls.__dict__, name, raw, f"{cls.__name__}.{name}")
                     if _has_dict(owner):
                         self.note("item", own, name, MISSING, f"{where}.{name}")
-                return
+                break
+        return value
+
+    def read_all(self, owner: Any, own: Any) -> None:
+        """The dictionary of an object's attributes was read."""
+        known = self.outside.get(id(owner))
+        if known is None or self._busy or self.capture.paused or self._kind(sys._getframe(2).f_code) != "user":
+            return
+        if isinstance(own, dict):
+            self.note("attribute", owner, "__dict__", own, f"{known[2]}.__dict__")
+            for name in own:  # whatever is done with them is not seen
+                self.counted(own, name).fails = True
+
+    def counted(self, own: dict[str, Any], name: str) -> Varying:
+        """What is known of the use of a number in an attribute."""
+        place = ("item", id(own), name)
+        found = self.varying.get(place)
+        if found is None:
+            found = self.varying[place] = Varying(own, name, own[name])
+        return found
 
     def missed(self, owner: Any, name: str) -> None:
         """An object has no attribute of this name of its own: a module's parameter, buffer or submodule, or nothing."""
@@ -249,6 +380,8 @@ class Watch:
             if kind == "user":
                 if code not in self.entered and not self.capture.paused:
                     self._enter(frame, code)
+            elif kind == "ours":
+                self._setting(frame, code)
             elif kind == "impure":
                 back = frame.f_back
                 if back is not None and (self._codes.get(back.f_code) or self._kind(back.f_code)) == "user" and not self.capture.paused:
@@ -257,6 +390,21 @@ class Watch:
             kind = self._codes.get(frame.f_code) or self._kind(frame.f_code)
             if kind == "user" and not self.capture.paused and not _is_pure(argument):
                 self.capture.give_up(f"{getattr(argument, '__qualname__', argument)} is called, which has effects or cannot be watched")
+
+    def _setting(self, frame: Any, code: types.CodeType) -> None:
+        """A function of ours is called: does it tell or change a setting of the process?"""
+        name = code.co_name
+        if self.capture.paused:
+            return
+        if name in _TELLS_THE_PROCESS:
+            self.capture.give_up(f"{name} is called")
+        elif code.co_filename == numerics.__file__:
+            reads, writes = _names(code)
+            if writes:
+                self.capture.give_up(f"{name} is called, which changes a setting of the process")
+            for read in reads:
+                if is_simple(frame.f_globals.get(read, MISSING)):
+                    self.note("item", frame.f_globals, read, frame.f_globals[read], f"the setting {name}()")
 
     def _kind(self, code: types.CodeType) -> str:
         kind = self._codes[code] = _kind_of(code.co_filename)
@@ -270,15 +418,17 @@ class Watch:
             reads, writes = _names(code)
             if writes:
                 self.capture.give_up(f"the global {writes[0]!r} is written by {code.co_name}")
-            for name, attributes in reads:
+            for name in reads:
                 found = frame.f_globals.get(name, MISSING)
                 if found is MISSING:
                     continue  # a builtin
                 self.note("item", frame.f_globals, name, found, f"global {name}")
-                if isinstance(found, types.ModuleType) and not _is_ours(found.__name__) and found.__name__.partition(".")[0] not in _COMPUTING_LIBRARIES:
-                    for attribute in attributes:
-                        if attribute in found.__dict__:
-                            self.note("item", found.__dict__, attribute, found.__dict__[attribute], f"{name}.{attribute}")
+            new = set(code.co_names) - self._names
+            self._names |= new
+            for space, where in list(self._spaces.values()):
+                self._read_from(space, where, new)
+            for function in self._functions.get(code, ()):
+                self._function(function, "")
             if code.co_freevars:
                 self._closure(frame, code)
         finally:
@@ -308,6 +458,10 @@ class Watch:
             asked.add(id(tensor))
             return _GRAD.__get__(tensor)
 
+        for module in list(sys.modules.values()):
+            if isinstance(module, SwitchModule):
+                self.outside[id(module)] = module, dict(module.__dict__), module.__name__
+                self._patch(type(module))
         Tensor.grad = property(grad, _GRAD.__set__, _GRAD.__delete__)  # type: ignore[assignment, arg-type]
         self._collects = gc.isenabled()
         gc.disable()  # finalizers and callbacks of the collector are no part of the call
@@ -347,9 +501,11 @@ class Watch:
             after = getattr(value, "__dict__", None)
             if isinstance(after, dict):
                 yield from _differences(after, before, where)
+        for cls, before in self._classes.items():
+            for key, value in cls.__dict__.items():
+                if before.get(key, MISSING) is not value and key not in _MADE_ON_DEMAND:
+                    yield None, None, None, f"class {cls.__name__}.{key}"
         for container, before, where in self.containers.values():
-            if before is None:
-                continue
             if isinstance(container, dict):
                 yield from _differences(container, before, where)
             elif not _is_same(container, before):
@@ -419,21 +575,14 @@ def _is_pure(function: Any) -> bool:
 
 
 @functools.cache
-def _names(code: types.CodeType) -> tuple[list[tuple[str, list[str]]], list[str]]:
-    """(globals that a code object reads, with the attributes read from each right away), and the globals it writes."""
-    reads: dict[str, list[str]] = {}
+def _names(code: types.CodeType) -> tuple[list[str], list[str]]:
+    """The globals that a code object reads, and those that it writes."""
+    reads: dict[str, None] = {}
     writes: list[str] = []
-    loaded = None
     for instruction in dis.get_instructions(code):
         name = instruction.argval
         if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            loaded = reads.setdefault(name, [])
-            continue
-        if instruction.opname in ("LOAD_ATTR", "LOAD_METHOD") and loaded is not None:
-            loaded.append(name)
-        elif instruction.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
+            reads[name] = None
+        elif instruction.opname in ("STORE_GLOBAL", "DELETE_GLOBAL") or instruction.opname == "STORE_DEREF" and name in code.co_freevars:
             writes.append(name)
-        elif instruction.opname == "STORE_DEREF" and name in code.co_freevars:
-            writes.append(name)
-        loaded = None
-    return list(reads.items()), writes
+    return list(reads), writes

@@ -93,7 +93,7 @@ class Varying:
                 at += 2
                 continue
             break
-        if at >= len(instructions):
+        if at + 1 >= len(instructions):
             return False
         name = instructions[at].opname
         if "POP_JUMP" in name and name.endswith(("IF_TRUE", "IF_FALSE")):

@@ -19,16 +19,21 @@ import jax
 import numpy as np
 
 from .. import serialization
+from ..aten.compare import equal
+from ..aten.create import empty
 from ..compiler.region import Output
 from ..core import dtype as dtypes
+from ..core import pytree
 from ..dispatch.derivative import Differentiable
 from ..graph.instruction import enable_x64
 from ..nn.parameter import Parameter
 from ..tensors.tensor import Tensor
 from ..utils._pytree import treespec_dumps, treespec_loads
+from .dynamic_shapes import Dim
 from .exported_program import ExportedProgram
 from .graph_signature import ConstantArgument, ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec, TensorArgument
-from .recording import Program
+from .recording import Program, record_program
+from .symbolic import NotGeneral, exported, samples_of, symbols_of
 from .text import Graph, Node
 
 __all__ = ["load", "read", "save", "write"]
@@ -68,23 +73,26 @@ def write(ep: ExportedProgram, f: Any, kind: str, extra: dict[str, Any], more: d
     inputs = [ep.state_dict[n] if n in ep.state_dict else ep.constants[n] for n in [*ep.graph_signature.parameters, *ep.graph_signature.buffers]]
     names = {id(t): n for n, t in ep.constants.items()}
     programs, described = [], []
-    for k, program in enumerate(ep._programs):
+    symbolic = _general(ep, inputs)
+    for k, program in enumerate(ep._programs if symbolic is None else ep._programs[:1]):
         if program.draws:
             raise NotImplementedError("export.save: the program draws random numbers, which cannot be saved; export the module in eval mode")
         for number, tensor in enumerate(program.outside):
             if id(tensor) not in names:  # a constant of a program for other shapes
                 names[id(tensor)] = name = f"{k}_{number}"
                 state[f"constant:{name}"] = tensor.detach()
-        programs.append(_serialized(program, inputs))
+        programs.append(_serialized(program, inputs) if symbolic is None else symbolic[1])
+        shapes = [shape for shape, _, _ in program.key] if symbolic is None else symbolic[0]
         described.append({
-            "key": [[list(shape), dtype.name, device] for shape, dtype, device in program.key],
-            "outside": [names[id(t)] for t in program.outside], "structure": treespec_dumps(program.structure),
+            "key": [[list(shape), dtype.name, device] for shape, (_, dtype, device) in zip(shapes, program.key, strict=True)],
+            "outside": [names[id(t)] for number, t in enumerate(program.outside) if symbolic is None or number not in symbolic[2]], "structure": treespec_dumps(program.structure),
             "leaves": [{"tensor": int(leaf)} if isinstance(leaf, Output) else {"value": _plain(leaf)} for leaf in program.leaves],
             "written": [[a, b] for a, b in program.written.items()], "training": program.training,
         })  # fmt: skip
     text = json.dumps({
         "version": _VERSION, "kind": kind, "in_spec": treespec_dumps(ep._in_spec), "inputs": [_spec(s) for s in ep.graph_signature.input_specs],
         "outputs": [_spec(s) for s in ep.graph_signature.output_specs], "programs": described, "graph": [dataclasses.asdict(n) for n in ep.graph.nodes],
+        "dynamic": [{str(d): [getattr(dim, "name", None), dim.min, dim.max] for d, dim in dims.items()} for dims in ep._dynamic],
         "trainable": [n for n, t in ep.named_parameters() if t.requires_grad], **(more or {}),
     })  # fmt: skip
     stored = io.BytesIO()
@@ -115,18 +123,84 @@ def _serialized(program: Program, state: list[Tensor]) -> bytes:
     """A program as StableHLO, with its numbers bound, and its first derivative."""
     if program.region is None:  # it was loaded
         return program.instruction.serialized
-    numbers = [*[np.float64(x) for x in program.floats], *[np.int64(x) for x in program.ints]]
-    build = program.instruction._build(True)
-    shapes = [jax.ShapeDtypeStruct(tuple(t.shape), t.dtype.numpy) for t in state]
-    shapes += [jax.ShapeDtypeStruct(shape, dtype.numpy) for shape, dtype, _ in program.key]
-    shapes += [jax.ShapeDtypeStruct(tuple(t.shape), t.dtype.numpy) for t in program.outside]
-    function = jax.jit(lambda *arrays: build(*arrays, *numbers))
+    shapes = _arguments(program, state)
+    function = jax.jit(_bound(program)(True))
     with enable_x64(True):
         try:
             exported = jax.export.export(function, platforms=_PLATFORMS)(*shapes)
         except Exception:  # some operators are library calls of one platform
             exported = jax.export.export(function)(*shapes)
         return bytes(exported.serialize(vjp_order=1))
+
+
+def _general(ep: ExportedProgram, state: list[Tensor]) -> tuple[list[tuple[Any, ...]], bytes, list[int]] | None:
+    """The shapes of the tensor arguments with names of dimensions, the program for all sizes, and which constants it makes itself; None where no
+    dimension may differ."""
+    if ep._origin is None:
+        program = ep._programs[0]
+        shapes = [shape for shape, _, _ in program.key]
+        return (shapes, program.instruction.serialized, []) if any(isinstance(n, str) for shape in shapes for n in shape) else None
+    args, kwargs = ep.example_inputs
+    leaves = pytree.leaves((args, kwargs))
+    dynamic = [dims for leaf, dims in zip(leaves, ep._dynamic, strict=True) if isinstance(leaf, Tensor)]
+    symbols, named = symbols_of([tuple(leaf.shape) for leaf in leaves if isinstance(leaf, Tensor)], dynamic)
+    if not symbols:
+        return None
+    samples = samples_of(symbols)
+    try:
+        programs = _recorded(ep, named, samples)
+    except Exception:
+        samples = samples_of(symbols, even=True)
+        try:
+            programs = _recorded(ep, named, samples)
+        except Exception as error:
+            raise NotGeneral(f"export.save: the module does not take all sizes of {', '.join(s.name for s in symbols)}: {error}") from error
+    if len({len(p.outside) for p in programs}) != 1:
+        raise NotGeneral(f"export.save: how many constants there are depends on the sizes of {', '.join(s.name for s in symbols)}")
+    made = [k for k, same in enumerate(zip(*[p.outside for p in programs], strict=True)) if not all(_is_equal(same[0], each) for each in same)]
+    shapes = [_arguments(program, state) for program in programs]
+    fixed = [(tuple(s.shape), s.dtype) for s in shapes[0]]
+    first, last = len(state), len(state) + len(named)
+    arguments = [*fixed[:first], *[(shape, dtype) for shape, (_, dtype) in zip(named, fixed[first:last], strict=True)], *fixed[last:]]
+    constants = {last + k: [np.asarray(program.outside[k].detach()) for program in programs] for k in made}
+    builds = [_bound(program) for program in programs]
+    return named, exported(builds, shapes, symbols, samples, arguments, constants, _PLATFORMS), made
+
+
+def _is_equal(a: Tensor, b: Tensor) -> bool:
+    return a.shape == b.shape and a.dtype is b.dtype and bool(equal(a, b))
+
+
+def _recorded(ep: ExportedProgram, named: list[tuple[Any, ...]], samples: list[dict[str, int]]) -> list[Program]:
+    """The module's program for each of the combinations of sizes."""
+    assert ep._origin is not None
+    leaves, structure = pytree.flatten(ep.example_inputs)
+    found = []
+    for sizes in samples:
+        shapes = iter(named)
+        given = [
+            empty([sizes.get(n, n) for n in next(shapes)], dtype=leaf.dtype, device=leaf.device) if isinstance(leaf, Tensor) else leaf for leaf in leaves
+        ]
+        found.append(record_program(ep._origin, *pytree.unflatten(given, structure)))
+    return found
+
+
+def _bound(program: Program) -> Any:
+    """``build(rules)`` -> the program's function with its numbers bound."""
+    numbers = [*[np.float64(x) for x in program.floats], *[np.int64(x) for x in program.ints]]
+
+    def build(rules: bool) -> Any:
+        function = program.instruction._build(rules)
+        return lambda *arrays: function(*arrays, *numbers)
+
+    return build
+
+
+def _arguments(program: Program, state: list[Tensor]) -> list[Any]:
+    """The shapes and dtypes of what a program takes."""
+    shapes = [jax.ShapeDtypeStruct(tuple(t.shape), t.dtype.numpy) for t in state]
+    shapes += [jax.ShapeDtypeStruct(shape, dtype.numpy) for shape, dtype, _ in program.key]
+    return shapes + [jax.ShapeDtypeStruct(tuple(t.shape), t.dtype.numpy) for t in program.outside]
 
 
 # ------------------------------------------------------------------------------------------------------------------ loading
@@ -167,7 +241,12 @@ def read(f: Any, extra: dict[str, Any] | None = None, map_location: Any = None) 
     made = [_program(each, stablehlo, constants) for each, stablehlo in zip(known["programs"], programs, strict=True)]
     in_spec = treespec_loads(known["in_spec"])
     graph = Graph([Node(**{**n, "args": tuple(n["args"])}) for n in known["graph"]])
-    return ExportedProgram(made, signature, tensors, constants, in_spec, graph, [{}] * in_spec.num_leaves), known
+    dynamic = [{int(d): _dimension(*dim) for d, dim in dims.items()} for dims in known["dynamic"]]
+    return ExportedProgram(made, signature, tensors, constants, in_spec, graph, dynamic), known
+
+
+def _dimension(name: str, least: int, most: int | None) -> Any:
+    return Dim(name, min=least, max=most) if name not in ("AUTO", "DYNAMIC") else getattr(Dim, name)(min=least, max=most)
 
 
 def _argument(spec: dict[str, Any]) -> TensorArgument | ConstantArgument:

@@ -1,6 +1,7 @@
 """`Dim`: which dimensions of the inputs may differ from those of the examples.
 
-Operators bind sizes, so there is no program for all sizes: the module is recorded again for each new one, as long as its code is there.
+Operators bind sizes: in the process that has the module it is recorded again for each new one; what `export.save` writes is one program for all
+sizes (symbolic.py).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from ..nn.modules.module import Module
 from ..nn.parameter import Parameter
 from ..tensors.tensor import Tensor
 from ..utils._pytree import tree_flatten_with_path
-from .dynamic_shapes import is_within, marked
+from .dynamic_shapes import Dim, is_within, marked
 from .graph_signature import ConstantArgument, ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec, TensorArgument
 from .recording import Program, key_of, named_state, record_program
 from .text import Graph, graph_of
@@ -178,6 +178,7 @@ def run_program(exported: ExportedProgram, state: list[Tensor], args: tuple, kwa
 
 def _for_other_shapes(exported: ExportedProgram, leaves: list[Any], specs: list[InputSpec], key: tuple, args: tuple, kwargs: Any) -> Program:
     expected = iter(exported._programs[0].key)
+    sizes: dict[str, tuple[int, str]] = {}
     for leaf, spec, dynamic in zip(leaves, specs, exported._dynamic, strict=True):
         if not isinstance(leaf, Tensor):
             continue
@@ -190,12 +191,18 @@ def _for_other_shapes(exported: ExportedProgram, leaves: list[Any], specs: list[
                 bound = is_within(dynamic[d], size)
                 if bound is not None:
                     raise AssertionError(f"Guard failed: {name}.size()[{d}] {bound}")
+                if isinstance(dynamic[d], Dim):
+                    first = sizes.setdefault(dynamic[d].name, (size, f"{name}.size()[{d}]"))
+                    if first[0] != size:
+                        raise AssertionError(f"Guard failed: {name}.size()[{d}] == {first[1]}")
             elif size != wanted:
                 raise AssertionError(f"Guard failed: {name}.size()[{d}] == {wanted}")
         if leaf.dtype != dtype:
             raise AssertionError(f"Guard failed: {name}.dtype == {dtype}")
         if leaf.device.type != device:
             raise AssertionError(f"Guard failed: {name}.device.type == {device!r}")
+    if exported._origin is None and any(isinstance(n, str) for shape, _, _ in exported._programs[0].key for n in shape):
+        return exported._programs[0]
     if exported._origin is None:
         raise NotImplementedError(
             "a loaded program has the shapes that it was saved with: "

@@ -29,7 +29,7 @@ class Program:
     """What a call with arguments of certain shapes does.
 
     Attributes:
-        key: shapes, dtypes and devices of the tensors among the arguments.
+        key: shapes, dtypes and devices of the tensors among the arguments; a size that may be any has a name in its place (loaded programs).
         instruction: takes state, arguments, then ``outside``.
         outside: constants: tensors that are neither state nor arguments.
         draws: numbers among ``outside`` -> what draws random numbers anew.

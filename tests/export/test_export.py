@@ -147,3 +147,93 @@ def test_programs_as_jaxprs():
     assert "dot_general" in str(jaxpr)
     with pytest.raises(RuntimeError, match="numbers are needed"):
         to_jaxpr(lambda x: x.sum().item(), torch.ones(2))
+
+
+class Windows(torch.nn.Module):
+    """What depends on sizes in many ways: views, constants, means, joined and repeated tensors."""
+
+    def forward(self, x):
+        batch, length = x.shape
+        mask = torch.tril(torch.ones(length, length))
+        pairs = x.view(batch, length // 2, 2).transpose(1, 2).reshape(batch, -1)
+        return (x.unsqueeze(1) * mask + torch.arange(length)).sum(2), torch.cat([pairs, x], 1).var(1) / batch, pairs.mean(0, keepdim=True).expand(3, -1)
+
+
+class Recurrent(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.lstm, self.head = torch.nn.Embedding(9, 4), torch.nn.LSTM(4, 5, batch_first=True), torch.nn.Linear(5, 2)
+
+    def forward(self, x):
+        return self.head(self.lstm(self.embed(x))[0])
+
+
+def _floats(*shape):
+    return lambda batch, length: torch.randn(*[{"b": batch, "t": length}.get(n, n) for n in shape])
+
+
+BATCH, LENGTH = torch.export.Dim("batch", min=2, max=64), torch.export.Dim("length")
+DYNAMIC = {
+    "linear": (lambda: torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.GELU(), torch.nn.LayerNorm(8), torch.nn.Softmax(-1)), _floats("b", 2), {0: BATCH}),
+    "convolution": (
+        lambda: torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3, padding=1), torch.nn.BatchNorm2d(4), torch.nn.ReLU(), torch.nn.MaxPool2d(2), torch.nn.Flatten()),
+        _floats("b", 1, 8, 8), {0: BATCH},
+    ),
+    "windows": (Windows, _floats("b", "t"), {0: BATCH, 1: LENGTH}),
+    "recurrent": (Recurrent, lambda batch, length: torch.randint(0, 9, (batch, length)), {0: BATCH, 1: LENGTH}),
+    "transformer": (lambda: torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval(), _floats("b", "t", 8), {0: BATCH, 1: torch.export.Dim.AUTO}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DYNAMIC)
+def test_a_saved_program_has_all_sizes(name):
+    make, example, dims = DYNAMIC[name]
+    model = make()
+    file = io.BytesIO()
+    torch.export.save(torch.export.export(model, (example(4, 6),), dynamic_shapes=(dims,)), file)
+    again = io.BytesIO()
+    torch.export.save(torch.export.load(io.BytesIO(file.getvalue())), again)
+    loaded = torch.export.load(io.BytesIO(again.getvalue())).module()
+    state = {key: value.clone() for key, value in model.state_dict().items()}
+    for batch, length in ((4, 6), (9, 10), (2, 4), (33, 14)):
+        x = example(batch, length)
+        model.load_state_dict(state)
+        loaded.load_state_dict(state)
+        expected, found = model(x), loaded(x)
+        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(dict(loaded.state_dict()), dict(model.state_dict()), rtol=1e-4, atol=1e-5)
+        if parameters := dict(model.named_parameters()):
+            wanted = torch.autograd.grad(expected.square().sum(), list(parameters.values()))
+            mine = torch.autograd.grad(found.square().sum(), [dict(loaded.named_parameters())[key] for key in parameters])
+            # sums over many places, of float32
+            torch.testing.assert_close(mine, wanted, rtol=1e-3, atol=1e-3 * max(1.0, *[float(g.abs().max()) for g in wanted]))
+    with pytest.raises(AssertionError, match=r"Guard failed: \w+.size\(\)\[0\] <= 64"):
+        loaded(example(65, 4))
+
+
+def test_sizes_that_a_saved_program_cannot_have():
+    class Both(torch.nn.Module):
+        def forward(self, x, y):
+            return x + y
+
+    def exported(first, second):
+        return torch.export.export(Both(), (torch.ones(4, 2), torch.ones(4, 2)), dynamic_shapes={"x": {0: first}, "y": {0: second}})
+
+    batch = torch.export.Dim("batch")
+    file = io.BytesIO()
+    torch.export.save(exported(batch, batch), file)
+    for run in (exported(batch, batch).module(), torch.export.load(io.BytesIO(file.getvalue())).module()):
+        assert run(torch.ones(7, 2), torch.ones(7, 2)).shape == (7, 2)
+        with pytest.raises(AssertionError, match=r"Guard failed: y.size\(\)\[0\] == x.size\(\)\[0\]"):
+            run(torch.ones(7, 2), torch.ones(6, 2))
+    with pytest.raises(NotImplementedError, match="does not take all sizes of first, second"):
+        torch.export.save(exported(torch.export.Dim("first"), torch.export.Dim("second")), io.BytesIO())
+
+    class Looped(torch.nn.Module):
+        def forward(self, x):
+            for row in x:
+                x = x + row
+            return x
+
+    with pytest.raises(NotImplementedError, match="no program for all sizes of rows was found: there are .* operations"):
+        torch.export.save(torch.export.export(Looped(), (torch.ones(4, 2),), dynamic_shapes=({0: torch.export.Dim("rows")},)), io.BytesIO())

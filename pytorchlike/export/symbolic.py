@@ -1,0 +1,422 @@
+"""One program for all sizes, out of programs for some: what `archive.write` stores of a program with dynamic dimensions.
+
+Operators bind sizes, so a module is recorded and traced by JAX for several combinations of sizes.  Where these traces differ, they differ in
+numbers (shapes, limits of slices, a mean's divisor); each of these becomes the expression of the sizes that gives it for all combinations, and the
+equations, with expressions for numbers, are bound again under ``jax.export``'s symbols.  Other differences are an error: then what is computed
+depends on the sizes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax import lax
+from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
+
+from ..graph.instruction import enable_x64
+
+__all__ = ["NotGeneral", "Symbol", "generalised", "samples_of", "symbols_of"]
+
+#: A module is recorded for this many combinations of sizes.
+SAMPLES = 5
+#: Sizes that are tried, those first that few numbers in programs are equal to.
+_SIZES = (11, 23, 47, 79, 113, 17, 31, 59, 89, 131, 19, 37, 61, 97, 139, 13, 29, 53, 83, 127, 7, 41, 43, 5, 67, 3, *range(2, 64), *range(64, 4096, 61))
+_EVEN = tuple(2 * n for n in _SIZES)
+_INLINED = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "core_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr",
+            "custom_vjp_call": "call_jaxpr", "custom_vjp_call_jaxpr": "fun_jaxpr", "remat": "jaxpr", "checkpoint": "jaxpr"}  # fmt: skip
+
+
+class NotGeneral(NotImplementedError):  # noqa: N818 - it reads as what is wrong
+    """A module's programs for several sizes have no common form."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Symbol:
+    """A dimension that may differ.
+
+    Attributes:
+        name: in the exported program.
+        example: its size in the example arguments.
+        least, most: bounds.
+    """
+
+    name: str
+    example: int
+    least: int
+    most: int | None
+
+
+def symbols_of(shapes: Sequence[tuple[int, ...]], dynamic: Sequence[dict[int, Any]]) -> tuple[list[Symbol], list[tuple[Any, ...]]]:
+    """The symbols, and each tensor argument's shape with their names in the place of sizes.  A `Dim` is one symbol wherever it is named."""
+    found: dict[str, Symbol] = {}
+    named = []
+    for k, (shape, dims) in enumerate(zip(shapes, dynamic, strict=True)):
+        places: list[Any] = list(shape)
+        for d, dim in dims.items():
+            name = str(dim.name) if hasattr(dim, "__name__") else f"d{k}_{d % len(shape)}"
+            found.setdefault(name, Symbol(name, shape[d], max(dim.min, 2), dim.max))
+            places[d] = name
+        named.append(tuple(places))
+    return list(found.values()), named
+
+
+def samples_of(symbols: Sequence[Symbol], even: bool = False) -> list[dict[str, int]]:
+    """Combinations of sizes within the bounds, no size twice where there is room."""
+    chosen: list[dict[str, int]] = [{} for _ in range(SAMPLES)]
+    taken: set[int] = set()
+    for symbol in symbols:
+        most = symbol.most or 1 << 62
+        room = [n for n in (_EVEN if even else _SIZES) if symbol.least <= n <= most] or [symbol.example]
+        fresh = list(dict.fromkeys(n for n in room if n not in taken)) or room
+        for k in range(SAMPLES):
+            chosen[k][symbol.name] = fresh[k % len(fresh)]
+            taken.add(fresh[k % len(fresh)])
+    return chosen
+
+
+# -------------------------------------------------------------------------------------------------------------- expressions
+class _Expressions:
+    """Finds expressions of sizes for numbers.
+
+    Args:
+        samples: the sizes of each trace, by name.
+    """
+
+    def __init__(self, samples: Sequence[dict[str, int]]) -> None:
+        names = list(samples[0])
+        self.samples = samples
+        terms: list[tuple[str, ...]] = [*[(n,) for n in names], *itertools.combinations_with_replacement(names, 2), *itertools.combinations(names, 3)]
+        self.terms = [(term, [int(np.prod([s[n] for n in term])) for s in samples]) for term in terms]
+
+    def integer(self, values: Sequence[int]) -> Callable[[dict[str, Any]], Any]:
+        """The expression that has these values."""
+        if len(set(values)) == 1:
+            return functools.partial(_always, values[0])
+        for names, at in self.terms:
+            for divisor in (1, 2, 3, 4, 5, 6, 8, 16, 32) if len(set(values)) == len(set(at)) else (1,):  # others would fit by chance
+                found = _affine(values, at, divisor)
+                if found is not None:
+                    return functools.partial(_rounded, names, *found, divisor)
+        for (first, a), (second, b) in itertools.combinations(self.terms, 2):
+            solution = np.linalg.lstsq(np.array([a, b, [1] * len(values)], float).T, np.array(values, float), rcond=None)[0]
+            x, y, z = (round(float(c)) for c in solution)
+            if len(values) > 3 and all(x * p + y * q + z == v for p, q, v in zip(a, b, values, strict=True)):
+                return functools.partial(_sum, first, x, second, y, z)
+        raise NotGeneral(f"the numbers {list(values)} for the sizes {self.samples} follow no known rule")
+
+    def number(self, values: Sequence[Any]) -> Callable[[dict[str, Any]], Any]:
+        """The same for the numbers of a program's arithmetic: a size, or one over a size."""
+        dtype = np.asarray(values[0]).dtype
+        if all(float(v).is_integer() for v in values):
+            find = self.integer([int(v) for v in values])
+            return lambda sizes: jax.numpy.asarray(find(sizes)).astype(dtype)
+        for numerator in (1, 2, 3, 4):
+            over = [round(numerator / float(v)) for v in values]
+            if all(o and np.asarray(numerator / o, dtype) == v for o, v in zip(over, values, strict=True)):
+                return functools.partial(_over, dtype, numerator, self.integer(over))
+        if all(float(v) > 1 for v in values):  # the unbiased variance's factor, n / (n - 1)
+            of = [round(float(v) / (float(v) - 1)) for v in values]
+            if all(np.asarray(n / (n - 1), dtype) == v for n, v in zip(of, values, strict=True)):
+                find = self.integer(of)
+                return lambda sizes: _unbiased(jax.numpy.asarray(find(sizes)).astype(np.float64)).astype(dtype)
+        raise NotGeneral(f"the numbers {[float(v) for v in values]} for the sizes {self.samples} follow no known rule")
+
+    def array(self, values: Sequence[np.ndarray]) -> Callable[[dict[str, Any]], Any]:
+        """The same for arrays of constants: one number throughout, or equal steps along one dimension."""
+        dtype, shape = values[0].dtype, self.any([tuple(map(int, v.shape)) for v in values])
+        if any(v.size == 0 for v in values):
+            raise NotGeneral("an array of constants is empty for some sizes")
+        start = self.number([v.reshape(-1)[0] for v in values])
+        if all((v == v.reshape(-1)[0]).all() for v in values):
+            return lambda sizes: jax.numpy.broadcast_to(jax.numpy.asarray(start(sizes), dtype), shape(sizes))
+        for axis in range(values[0].ndim):
+            steps = [np.diff(v, axis=axis).reshape(-1) for v in values]
+            if all(s.size and (s == s[0]).all() for s in steps) and all((v == np.take(v, [0], axis)).all() or _is_along(v, axis) for v in values):
+                step = self.number([s[0] for s in steps])
+                return functools.partial(_counted, dtype, shape, start, step, axis)
+        raise NotGeneral(f"an array of constants of shapes {[v.shape for v in values]} depends on the sizes")
+
+    def any(self, values: Sequence[Any]) -> Callable[[dict[str, Any]], Any]:
+        """What a parameter of an equation is as a function of the sizes."""
+        first = values[0]
+        kind = type(first)
+        if any(type(v) is not kind for v in values):
+            raise NotGeneral(f"{kind.__name__} for one size is {[type(v).__name__ for v in values]} for others")
+        if kind is int:
+            return self.integer(values)
+        if kind in (tuple, list) and not all(_is_equal(v, first) for v in values):
+            if len({len(v) for v in values}) != 1:
+                raise NotGeneral("there are more numbers for some sizes than for others")
+            parts = [self.any(part) for part in zip(*values, strict=True)]
+            return lambda sizes: kind([part(sizes) for part in parts])
+        if all(_is_equal(v, first) for v in values) or isinstance(first, (Jaxpr, ClosedJaxpr)) and len(set(map(str, values))) == 1:
+            return lambda sizes: first
+        if dataclasses.is_dataclass(first) or isinstance(first, tuple):
+            names = [f.name for f in dataclasses.fields(first)] if dataclasses.is_dataclass(first) else list(getattr(first, "_fields", ()))
+            fields = {name: self.any([getattr(v, name) for v in values]) for name in names}
+            return lambda sizes: kind(**{name: field(sizes) for name, field in fields.items()})
+        raise NotGeneral(f"a {kind.__name__} differs between sizes")
+
+
+def _is_along(array: np.ndarray, axis: int) -> bool:
+    """Whether an array changes along one dimension only."""
+    return all((array == np.take(array, [0], other)).all() for other in range(array.ndim) if other != axis)
+
+
+def _unbiased(count: Any) -> Any:
+    return count / (count - 1)
+
+
+def _is_equal(a: Any, b: Any) -> bool:
+    try:
+        return a is b or bool(np.all(a == b))
+    except (TypeError, ValueError):
+        return False
+
+
+def _affine(values: Sequence[int], at: Sequence[int], divisor: int) -> tuple[int, int, int] | None:
+    """``factor, before, after`` with ``value == (factor * at + before) // divisor + after`` for all."""
+    k = next((k for k in range(1, len(at)) if at[k] != at[0]), None)
+    if k is None:
+        return None
+    slope = (values[k] - values[0]) / (at[k] - at[0])
+    for factor in {round(slope * divisor)} - {0}:
+        for before in range(divisor):
+            after = values[0] - (factor * at[0] + before) // divisor
+            if all((factor * a + before) // divisor + after == v for a, v in zip(at, values, strict=True)):
+                return factor, before, after
+    return None
+
+
+def _always(value: Any, sizes: dict[str, Any]) -> Any:
+    return value
+
+
+def _rounded(names: Sequence[str], factor: int, before: int, after: int, divisor: int, sizes: dict[str, Any]) -> Any:
+    value = factor * _product(sizes, names) + before
+    return (value if divisor == 1 else value // divisor) + after
+
+
+def _sum(first: Sequence[str], x: int, second: Sequence[str], y: int, z: int, sizes: dict[str, Any]) -> Any:
+    return x * _product(sizes, first) + y * _product(sizes, second) + z
+
+
+def _over(dtype: Any, numerator: int, find: Callable[[dict[str, Any]], Any], sizes: dict[str, Any]) -> Any:
+    return (numerator / jax.numpy.asarray(find(sizes)).astype(np.float64)).astype(dtype)
+
+
+def _counted(dtype: Any, shape: Callable, start: Callable, step: Callable, axis: int, sizes: dict[str, Any]) -> Any:
+    return jax.numpy.asarray(start(sizes) + step(sizes) * lax.broadcasted_iota(dtype, shape(sizes), axis), dtype)
+
+
+def _product(sizes: dict[str, Any], names: Sequence[str]) -> Any:
+    found = 1
+    for name in names:
+        found = sizes[name] * found
+    return found
+
+
+# ----------------------------------------------------------------------------------------------------------------- programs
+Run = Callable[[dict[str, Any], Sequence[Any]], list[Any]]
+
+
+def generalised(traces: Sequence[Any], samples: Sequence[dict[str, int]]) -> Run:
+    """The function of sizes and arrays that closed jaxprs are for certain sizes.
+
+    Args:
+        traces: of the same function, one for each combination of sizes.
+
+    Raises:
+        NotGeneral: they differ in more than numbers.
+    """
+    return _function(traces, _Expressions(samples))
+
+
+def _function(traces: Sequence[Any], expressions: _Expressions) -> Run:
+    jaxprs = [trace.jaxpr for trace in traces]
+    first = jaxprs[0]
+    if len({len(j.eqns) for j in jaxprs}) != 1 or len({len(j.constvars) for j in jaxprs}) != 1:
+        raise NotGeneral(f"there are {sorted({len(j.eqns) for j in jaxprs})} operations, depending on the sizes")
+    constants = [_constant(values, expressions) for values in zip(*[trace.consts for trace in traces], strict=True)]
+    numbers = [{v: k for k, v in enumerate(_variables(j))} for j in jaxprs]
+
+    def atom(atoms: Sequence[Any]) -> Callable[[dict[str, Any], dict[int, Any]], Any]:
+        if any(isinstance(a, Literal) for a in atoms):
+            if not all(isinstance(a, Literal) for a in atoms):
+                raise NotGeneral("a number for one size is computed for another")
+            values = [a.val for a in atoms]
+            if all(_is_equal(v, values[0]) for v in values):
+                return lambda sizes, environment: values[0]
+            find = expressions.number(values)
+            return lambda sizes, environment: find(sizes)
+        places = {known[a] for known, a in zip(numbers, atoms, strict=True)}
+        if len(places) != 1:
+            raise NotGeneral("operations are connected differently for other sizes")
+        (place,) = places
+        return lambda sizes, environment: environment[place]
+
+    steps = []
+    for equations in zip(*[j.eqns for j in jaxprs], strict=True):
+        operands = [atom(atoms) for atoms in zip(*[e.invars for e in equations], strict=True)]
+        steps.append((operands, _operation(equations, expressions), [numbers[0][v] for v in equations[0].outvars]))
+    results = [atom(atoms) for atoms in zip(*[j.outvars for j in jaxprs], strict=True)]
+    inputs, held = [numbers[0][v] for v in first.invars], [numbers[0][v] for v in first.constvars]
+
+    def run(sizes: dict[str, Any], arguments: Sequence[Any]) -> list[Any]:
+        environment = dict(zip(held, [constant(sizes) for constant in constants], strict=True)) | dict(zip(inputs, arguments, strict=True))
+        for operands, operation, places in steps:
+            environment.update(zip(places, operation(sizes, [operand(sizes, environment) for operand in operands]), strict=True))
+        return [result(sizes, environment) for result in results]
+
+    return run
+
+
+def _variables(jaxpr: Any) -> Iterator[Any]:
+    yield from jaxpr.constvars
+    yield from jaxpr.invars
+    for equation in jaxpr.eqns:
+        yield from equation.outvars
+
+
+def _constant(values: Sequence[Any], expressions: _Expressions) -> Callable[[dict[str, Any]], Any]:
+    arrays = [np.asarray(v) for v in values]
+    if all(a.shape == arrays[0].shape and np.array_equal(a, arrays[0]) for a in arrays):
+        return lambda sizes: values[0]
+    return expressions.number(arrays) if all(a.ndim == 0 for a in arrays) else expressions.array(arrays)
+
+
+def _operation(equations: Sequence[Any], expressions: _Expressions) -> Run:
+    """What an equation does."""
+    primitive, params = equations[0].primitive, [e.params for e in equations]
+    if len({e.primitive.name for e in equations}) != 1:
+        raise NotGeneral(f"{' or '.join(sorted({e.primitive.name for e in equations}))} is computed, depending on the sizes")
+    name = primitive.name
+    if name in _INLINED:
+        return _function([_closed(p[_INLINED[name]]) for p in params], expressions)
+    if name == "scan":
+        return _scan(params, expressions)
+    if name == "while":
+        return _while(params, expressions)
+    if name == "cond":
+        branches = [_function(list(map(_closed, each)), expressions) for each in zip(*[p["branches"] for p in params], strict=True)]
+        return lambda sizes, given: list(lax.switch(given[0], [lambda *a, b=b: b(sizes, a) for b in branches], *given[1:]))
+    found = {key: expressions.any([p[key] for p in params]) for key in params[0]}
+
+    def run(sizes: dict[str, Any], given: Sequence[Any]) -> list[Any]:
+        made = primitive.bind(*given, **{key: find(sizes) for key, find in found.items()})
+        return list(made) if primitive.multiple_results else [made]
+
+    return run
+
+
+def _closed(jaxpr: Any) -> Any:
+    return jaxpr if hasattr(jaxpr, "consts") else ClosedJaxpr(jaxpr, ())
+
+
+def _scan(params: Sequence[dict[str, Any]], expressions: _Expressions) -> Run:
+    body, length = _function([p["jaxpr"] for p in params], expressions), expressions.integer([p["length"] for p in params])
+    constants, carried, first = params[0]["num_consts"], params[0]["num_carry"], params[0]
+
+    def run(sizes: dict[str, Any], given: Sequence[Any]) -> list[Any]:
+        def step(carry: Any, x: Any) -> tuple[Any, Any]:
+            made = body(sizes, [*given[:constants], *carry, *(x if scanned else ())])
+            return made[:carried], made[carried:]
+
+        # `lax.scan` takes a length that is a symbol only from what it scans
+        scanned = list(given[constants + carried :])
+        over: Any = scanned or lax.broadcasted_iota(np.int32, (length(sizes),), 0)
+        carry, made = lax.scan(step, list(given[constants : constants + carried]), over, reverse=first["reverse"], unroll=first["unroll"])
+        return [*carry, *made]
+
+    return run
+
+
+def _while(params: Sequence[dict[str, Any]], expressions: _Expressions) -> Run:
+    condition, body = (_function([p[key] for p in params], expressions) for key in ("cond_jaxpr", "body_jaxpr"))
+    first, second = params[0]["cond_nconsts"], params[0]["cond_nconsts"] + params[0]["body_nconsts"]
+
+    def run(sizes: dict[str, Any], given: Sequence[Any]) -> list[Any]:
+        of_condition, of_body, start = given[:first], given[first:second], list(given[second:])
+        return list(lax.while_loop(lambda c: condition(sizes, [*of_condition, *c])[0], lambda c: body(sizes, [*of_body, *c]), start))
+
+    return run
+
+
+# -------------------------------------------------------------------------------------------------------------- derivatives
+def exported(builds: Sequence[Callable[[bool], Callable]], shapes: Sequence[Sequence[Any]], symbols: Sequence[Symbol], samples: Sequence[dict[str, int]],
+             named: Sequence[Any], made: Mapping[int, Sequence[np.ndarray]], platforms: Sequence[str]) -> bytes:  # fmt: skip
+    """A program and its first derivative for all sizes, as `jax.export` writes it.
+
+    Args:
+        builds: for each combination of sizes ``build(rules)`` -> the function of arrays (`RegionInstruction`).
+        shapes: for each the shapes and dtypes of its arguments.
+        named: the arguments' shapes with the symbols' names in them, and dtypes.
+        made: arguments that are constants which depend on the sizes; they are made in the program: number -> the constant for each combination.
+
+    Raises:
+        NotGeneral: with the dimensions' names.
+    """
+    floating = [k for k, s in enumerate(shapes[0]) if np.issubdtype(s.dtype, np.inexact) or s.dtype.name == "bfloat16"]
+    with enable_x64(True):
+        try:
+            forward = [jax.make_jaxpr(build(False), return_shape=True)(*given) for build, given in zip(builds, shapes, strict=True)]
+            run = generalised([jaxpr for jaxpr, _ in forward], samples)
+            results = [k for k, s in enumerate(forward[0][1]) if np.issubdtype(s.dtype, np.inexact) or s.dtype.name == "bfloat16"]
+            backward = generalised([jax.make_jaxpr(_backward(build(True), floating, results))(given, [out[k] for k in results])
+                                    for build, given, (_, out) in zip(builds, shapes, forward, strict=True)], samples)  # fmt: skip
+            constants = {k: _constant(arrays, _Expressions(samples)) for k, arrays in made.items()}
+        except NotGeneral as error:
+            raise NotGeneral(f"export.save: no program for all sizes of {', '.join(s.name for s in symbols)} was found: {error}") from error
+        constraints = [f"{s.name} >= {s.least}" for s in symbols] + [f"{s.name} <= {s.most}" for s in symbols if s.most is not None]
+        scope = jax.export.SymbolicScope(constraints)
+        of_name = dict(zip([s.name for s in symbols], jax.export.symbolic_shape(",".join(s.name for s in symbols), scope=scope), strict=True))
+        arguments = [jax.ShapeDtypeStruct(tuple([of_name.get(n, n) for n in shape]), dtype) for k, (shape, dtype) in enumerate(named) if k not in made]
+
+        def complete(arrays: Sequence[Any]) -> list[Any]:
+            rest = iter(arrays)
+            return [constants[k](of_name) if k in constants else next(rest) for k in range(len(named))]
+
+        @jax.custom_vjp
+        def function(*arrays: Any) -> tuple[Any, ...]:
+            return tuple(run(of_name, complete(arrays)))
+
+        def save(*arrays: Any) -> tuple[Any, Any]:
+            return function(*arrays), arrays
+
+        def pull(arrays: Any, cotangents: Any) -> tuple[Any, ...]:
+            found = dict(zip(floating, backward(of_name, [*complete(arrays), *[cotangents[k] for k in results]]), strict=True))
+            return tuple([found.get(k) for k in range(len(named)) if k not in made])
+
+        function.defvjp(save, pull)
+        try:
+            program = jax.export.export(jax.jit(function), platforms=platforms)(*arguments)
+        except Exception:  # some operators are library calls of one platform
+            try:
+                program = jax.export.export(jax.jit(function))(*arguments)
+            except Exception as error:
+                names = ", ".join(s.name for s in symbols)
+                raise NotGeneral(f"export.save: no program for all sizes of {names} can be written: {error}") from error
+        return bytes(program.serialize(vjp_order=1))
+
+
+def _backward(function: Callable, floating: Sequence[int], results: Sequence[int]) -> Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]:
+    """The gradients of the floating arguments, of the arguments and the floating results' gradients."""
+
+    def run(arrays: Sequence[Any], cotangents: Sequence[Any]) -> Sequence[Any]:
+        def part(*given: Any) -> list[Any]:
+            everything = list(arrays)
+            for k, each in zip(floating, given, strict=True):
+                everything[k] = each
+            made = function(*everything)
+            return [made[k] for k in results]
+
+        _, pull = jax.vjp(part, *[arrays[k] for k in floating])
+        return pull(list(cotangents))
+
+    return run

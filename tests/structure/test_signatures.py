@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 NAMESPACES = [
-    "nn", "nn.attention.bias", "nn.functional", "nn.grad", "nn.init", "nn.parallel", "nn.parameter", "nn.utils", "nn.utils.parametrizations",
+    "nn", "nn.attention.bias", "nn.attention.varlen", "nn.functional", "nn.grad", "nn.init", "nn.parallel", "nn.parameter", "nn.utils", "nn.utils.parametrizations",
     "nn.utils.parametrize", "nn.utils.prune", "nn.utils.rnn", "nn.utils.stateless", "optim", "optim._adafactor", "optim._functional", "optim._muon",
     *(f"optim.{name}" for name in ("adadelta", "adagrad", "adam", "adamax", "adamw", "asgd", "nadam", "radam", "rmsprop", "rprop", "sgd")),
     "optim.lr_scheduler", "optim.swa_utils", "amp", "utils.data",

@@ -110,6 +110,6 @@ def restore_flash_attention_impl(_raise_warn: bool = True) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    if name not in ("bias", "flex_attention"):
+    if name not in ("bias", "flex_attention", "varlen"):
         raise AttributeError(f"module 'torch.nn.attention' has no attribute '{name}'")
     return importlib.import_module(f"{__name__}.{name}")

@@ -31,7 +31,7 @@ class OpOverload:
         self.form = form
         self.namespace = declared.name.rpartition("::")[0] or "aten"
         self._opname = _own_name(declared) + ("_" if form == "_" else "")
-        overload = declared.schema.overload
+        overload = "" if declared.schema.overload in _DEFAULTS else declared.schema.overload
         for prefix in _PREFIXED:  # ``qr.linalg`` is ``linalg_qr``, ``norm.linalg_ord_str`` is ``linalg_norm.ord_str``
             if self._opname.startswith(f"{prefix}_"):
                 overload = overload.removeprefix(prefix).removeprefix("_")
@@ -62,9 +62,20 @@ class OpOverload:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.form == "_":
             return callers["_"](self.declared)(*args, **kwargs)
-        if self.form == "out" and registry.OUT not in self.declared.forms:
-            return callers["out"](self.declared, args, kwargs)
+        if self.form == "out":
+            args, kwargs = self._with_out(args, kwargs)
+            if registry.OUT not in self.declared.forms:
+                return callers["out"](self.declared, args, kwargs)
         return self.declared.function(*args, **kwargs)
+
+    def _with_out(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+        """The arguments with the targets, which aten names one by one (``values=``, ``indices=``), as ``out=``."""
+        names = {a.name for a in self.declared.schema.arguments} | {"out", "input"}
+        targets = tuple([value for name, value in kwargs.items() if name not in names])
+        if not targets:
+            return args, kwargs
+        rest = {name: value for name, value in kwargs.items() if name in names}
+        return args, {**rest, "out": targets if len(targets) > 1 else targets[0]}
 
     def __repr__(self) -> str:
         return f"<OpOverload(op='{self.namespace}.{self._opname}', overload='{self._overloadname}')>"
@@ -110,6 +121,9 @@ class OpOverloadPacket:
     def _served_by(self, name: str) -> OpOverload | None:
         """The overload that does the work of one which torch declares apart."""
         computing = {n: o for n, o in self._found.items() if o.form != "out"}
+        if name in _WITH_TARGETS:
+            base = computing.get(_WITH_TARGETS[name]) or next(iter(computing.values()))
+            return None if base.is_view or base.form else overload_of(base.declared, "out")
         if name == "out" or name.endswith("_out"):
             base = self._found.get(name.removesuffix("_out")) if name != "out" else None
             base = base or next(iter(computing.values()))
@@ -118,7 +132,7 @@ class OpOverloadPacket:
             return None
         if len(computing) == 1 or name == "Scalar":
             return next(iter(computing.values()))
-        parts = name.split("_")  # ``low_generator`` is ``low`` with one more argument
+        parts = name.replace("ScalarOpt", "Scalar").split("_")  # ``low_generator`` is ``low`` with one more argument
         return next((computing[n] for k in range(len(parts), 0, -1) if (n := "_".join(parts[:k])) in computing), computing.get("default"))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -141,10 +155,18 @@ class OpOverloadPacket:
 #: (a generator, say) is optional.
 _SAME_DECLARATION = frozenset(
     "default Tensor Scalar dim dim_IntList int Tensor_Scalar Tensor_Tensor Scalar_Tensor Scalar_Other Scalar_Self IntList "
-    "TensorList_bins array beta bin_ct bins_tensor center correction decimals dtype generator indexing int_Scalar int_bins low_dtype "
+    "ScalarOpt_dim ScalarOpt_dim_dtype ScalarOpt_dtype TensorList_bins array beta bin_ct bins_tensor center correction decimals dtype generator indexing int_Scalar int_bins low_dtype "
     "low_generator low_generator_dtype m memory_format n_scalar other_scalar padding_idx periodic periodic_alpha periodic_alpha_beta "
     "scalararray scalarint scalarrayarray scalarrayint self_scalar stable start step sublist tensorarray tensorarrayint x_scalar".split()
 )
+#: Names of overloads that write into targets, mostly that of the first, and the overload that computes the same.
+_WITH_TARGETS = {
+    "dim_values": "dim", "dim_max": "dim", "dim_min": "dim", "out_mode": "Tensor_mode", "out_tol_tensor": "tol_tensor", "out_rcond_tensor": "rcond_tensor",
+    "OutTensor": "Tensor", "OutScalar_Self": "Scalar_Self", "OutScalar_Other": "Scalar_Other",
+    **dict.fromkeys(("values", "values_stable", "U", "Q", "X", "L", "a", "eigvals", "eigenvalues", "inverse", "sign", "result", "output"), "default"),
+}  # fmt: skip
+#: Overloads that are aten's default where a function of ``nn.functional`` has the name, but other arguments.
+_DEFAULTS = frozenset({"native", "rows", "both"})
 #: Public namespaces whose operators aten knows by names with a prefix, and those it does not know.
 _PREFIXED = ("linalg", "special", "fft")
 _UNKNOWN = frozenset({"masked", "signal.windows"})
@@ -178,6 +200,10 @@ def packet_of(namespace: str, name: str) -> OpOverloadPacket:
     own = name if namespace == "aten" else f"{namespace}::{name}"
     forms = [("", own), *([("_", own[:-1])] if own.endswith("_") else [])]
     found: dict[str, OpOverload] = {}
+    if namespace == "aten":  # these come first, so that they are what ``default`` means
+        for default in sorted(_DEFAULTS):
+            if (known := registry.OPERATORS.get(f"{own}.{default}")) is not None:
+                found["default"] = overload_of(known)
     for form, wanted in forms:
         for declared in registry.OPERATORS.values():
             if wanted not in (_aten_names(declared) if namespace == "aten" else (declared.name,)):

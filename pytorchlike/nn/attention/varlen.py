@@ -9,7 +9,7 @@ from ...aten.search import searchsorted
 from ...tensors.tensor import Tensor
 from .. import functional as F
 
-__all__ = ["AuxRequest", "varlen_attn"]
+__all__ = ["AuxRequest", "varlen_attn", "varlen_attn_out"]
 
 
 class AuxRequest(NamedTuple):
@@ -85,3 +85,18 @@ def varlen_attn(
         return result
     scores = (q.float() @ k.float().transpose(-1, -2)) * (q.size(-1) ** -0.5 if scale is None else scale)
     return result, scores.masked_fill(~sees, float("-inf")).logsumexp(-1).transpose(0, 1)
+
+
+def varlen_attn_out(
+    out: Tensor, query: Tensor, key: Tensor, value: Tensor, cu_seq_q: Tensor, cu_seq_k: Tensor | None, max_q: int, max_k: int, *,
+    return_aux: AuxRequest | None = None, scale: float | None = None, window_size: tuple[int, int] = (-1, -1), enable_gqa: bool = False,
+    seqused_k: Tensor | None = None, block_table: Tensor | None = None, num_splits: int | None = None,
+) -> Any:  # fmt: skip
+    """`varlen_attn` whose result is written into ``out``."""
+    found = varlen_attn(
+        query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, return_aux=return_aux, scale=scale, window_size=window_size, enable_gqa=enable_gqa,
+        seqused_k=seqused_k, block_table=block_table, num_splits=num_splits,
+    )  # fmt: skip
+    if isinstance(found, tuple):
+        return out.copy_(found[0]), found[1]
+    return out.copy_(found)

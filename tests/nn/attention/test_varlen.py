@@ -65,3 +65,9 @@ def test_signature_and_errors_are_torchs() -> None:
     with pytest.raises(NotImplementedError, match="block_table"):
         x = ours.ones(2, 1, 8)
         varlen.varlen_attn(x, x[None], x[None], starts, starts, 2, 2, block_table=ours.tensor([[0]]))
+
+
+def test_results_are_written_where_asked() -> None:
+    x, starts, out = ours.randn(5, 2, 8), ours.tensor([0, 2, 5]), ours.empty(5, 2, 8)
+    assert varlen.varlen_attn_out(out, x, x, x, starts, None, 3, 3) is out
+    assert out.equal(varlen.varlen_attn(x, x, x, starts, None, 3, 3))

@@ -32,6 +32,7 @@ from ..core.layouts import layout, memory_format
 from ..core.size import Size
 from ..core.typeinfo import finfo, iinfo
 from ..graph import provenance
+from ..graph.instruction import Instruction
 from ..nn.modules.module import Module
 from ..tensors.tensor import Tensor
 from .capture import Capture
@@ -41,6 +42,7 @@ from .varying import Varying
 __all__ = ["CONTAINERS", "MISSING", "Note", "Watch", "is_simple"]
 
 _GRAD: Any = Tensor.__dict__["grad"]
+_JAXPR: Any = Instruction.__dict__["_jaxpr"]
 MISSING: Any = type("_Missing", (), {"__repr__": lambda self: "<missing>"})()
 
 #: Values that are compared, not held.
@@ -462,6 +464,17 @@ class Watch:
             if isinstance(module, SwitchModule):
                 self.outside[id(module)] = module, dict(module.__dict__), module.__name__
                 self._patch(type(module))
+
+        def traced(instruction: Instruction, *args: Any) -> Any:
+            """JAX's tracing of an operator reads nothing of the user's, and makes so many calls that seeing each would take a third of its time."""
+            profile = sys.getprofile()
+            sys.setprofile(None)
+            try:
+                return _JAXPR(instruction, *args)
+            finally:
+                sys.setprofile(profile)
+
+        Instruction._jaxpr = traced  # type: ignore[method-assign, assignment]
         Tensor.grad = property(grad, _GRAD.__set__, _GRAD.__delete__)  # type: ignore[assignment, arg-type]
         self._collects = gc.isenabled()
         gc.disable()  # finalizers and callbacks of the collector are no part of the call
@@ -471,6 +484,7 @@ class Watch:
 
     def __exit__(self, *error: Any) -> None:
         sys.setprofile(self._previous)
+        Instruction._jaxpr = _JAXPR  # type: ignore[method-assign]
         if self._collects:
             gc.enable()
         Tensor.grad = _GRAD  # type: ignore[assignment]

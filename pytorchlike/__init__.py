@@ -135,7 +135,7 @@ __getattr__, __dir__ = _operator_namespace(
     __name__,
     "",
     (
-        "_C", "_dynamo", "_higher_order_ops", "_inductor", "_jit_internal", "_tensor", "_utils", "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "export", "fft", "func", "fx",
+        "_C", "_dynamo", "_higher_order_ops", "_inductor", "_jit_internal", "_tensor", "_utils", "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "export", "fft", "func", "functional", "fx",
         "futures", "hub", "jit", "linalg", "masked", "mps", "multiprocessing", "nn", "onnx", "optim", "overrides", "profiler", "serialization", "signal", "sparse", "special", "storage", "testing",
         "utils", "version", "xpu",
     ),

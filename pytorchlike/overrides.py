@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -14,7 +15,7 @@ from .tensors.tensor import Tensor
 
 __all__ = [
     "BaseTorchFunctionMode", "TorchFunctionMode", "enable_reentrant_dispatch", "get_default_nowrap_functions", "get_overridable_functions",
-    "handle_torch_function", "has_torch_function", "is_tensor_like", "is_tensor_method_or_property", "resolve_name", "wrap_torch_function",
+    "get_testing_overrides", "handle_torch_function", "has_torch_function", "is_tensor_like", "is_tensor_method_or_property", "resolve_name", "wrap_torch_function",
 ]  # fmt: skip
 
 #: torch's public namespaces that hold overridable functions.
@@ -88,6 +89,27 @@ def get_overridable_functions() -> dict[Any, list[Callable]]:
         found[holder] = [forms.function(namespace, name) for name in forms.names_of(namespace)]
     found[Tensor] = [forms.method(name) for name in forms.method_names()]
     return found
+
+
+@functools.cache
+def get_testing_overrides() -> dict[Callable, Callable]:
+    """For each overridable function one that takes the same arguments and returns -1."""
+    found: dict[Callable, Callable] = {}
+    for functions in get_overridable_functions().values():
+        for function in functions:
+            found[function] = _stand_in(function)
+    return found
+
+
+def _stand_in(function: Callable) -> Callable:
+    def stand_in(*args: Any, **kwargs: Any) -> int:
+        return -1
+
+    try:
+        stand_in.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    except (TypeError, ValueError):  # several overloads
+        pass
+    return stand_in
 
 
 @functools.cache

@@ -9,7 +9,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from pytorchlike.autograd.grad_mode import no_grad
 from pytorchlike.compiler.region import evaluator, placeholder, record_region
 from pytorchlike.core import pytree
 from pytorchlike.graph import executors
@@ -38,11 +37,12 @@ def _arrays(tree: Any) -> Any:
 def pure(function: Callable) -> Callable:
     """A function of tensors as a function of ``jax.Array``s (in nested containers), for use inside JAX's transformations.
 
-    Operators run at once on the arrays that JAX passes; nothing is put on the tape, so derivatives are JAX's own.
+    Operators run at once on the arrays that JAX passes, so derivatives are JAX's own; what runs under ``no_grad`` or stands behind ``detach()`` has
+    none, as on the tape (a detached tensor is a copy here).  Of an ``autograd.Function`` JAX differentiates the ``forward``.
     """
 
     def on_arrays(*args: Any, **kwargs: Any) -> Any:
-        with executors.immediate(), no_grad():
+        with executors.inside_jax():
             return _arrays(function(*_tensors(args), **_tensors(kwargs)))
 
     return on_arrays
@@ -59,7 +59,7 @@ def functionalize(module: Module) -> tuple[Callable, dict[str, jax.Array], dict[
     buffers = {name: to_jax(b) for name, b in module.named_buffers()}
 
     def apply(params: dict[str, Any], buffers: dict[str, Any], *args: Any, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
-        with executors.immediate(), no_grad(), _swapped(module, {**params, **buffers}):
+        with executors.inside_jax(), _swapped(module, {**params, **buffers}):
             outputs = _arrays(module(*_tensors(args), **_tensors(kwargs)))
             after = {name: _array(b) for name, b in module.named_buffers()}
         return outputs, after

@@ -31,12 +31,13 @@ class ThreadState:
         capture: what a compiled function's call is being captured by (compiler/capture.py); None: nothing is captured.
         levels: the active transformations (``vmap``, forward mode), innermost last (dispatch/levels.py).
         transforms: how many functions of ``torch.func`` are running user code.
+        off_tape_is_constant: JAX is transforming user code, and what is off the tape has no derivative for it (graph/executors.py).
         on_tracers: makes of an instruction the function to run on tracers (dispatch/custom_vjp.py); None is the instruction's own.
     """
 
     __slots__ = (
         "slow", "grad_enabled", "inference", "trace", "immediate", "modes", "device", "checks", "autocast", "saved_tensor_hooks", "anomaly",
-        "capture", "value_class", "levels", "transforms", "on_tracers",
+        "capture", "value_class", "levels", "transforms", "on_tracers", "off_tape_is_constant",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -56,6 +57,7 @@ class ThreadState:
         self.levels: list[Any] = []
         self.transforms = 0
         self.on_tracers: Callable[..., Callable] | None = None
+        self.off_tape_is_constant = False
 
 
 _initialisers: list[Callable[[ThreadState], None]] = []

@@ -13,13 +13,14 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax import lax
 
 from ..core.state import thread
 from . import counters, pieces
 from .instruction import Instruction, enable_x64
 from .value import Value, constant
 
-__all__ = ["immediate", "immediate_by_default", "run_now"]
+__all__ = ["immediate", "immediate_by_default", "inside_jax", "run_now", "without_gradient"]
 
 
 def immediate_by_default() -> bool:
@@ -38,6 +39,29 @@ def immediate() -> Iterator[None]:
     finally:
         state.immediate -= 1
         state.slow -= 1
+
+
+@contextlib.contextmanager
+def inside_jax() -> Iterator[None]:
+    """Run each operator of this thread at once on the arrays of JAX's transformations, which differentiate what the tape would.
+
+    Off the tape, that is under ``no_grad`` and behind ``detach()``, ``jax.grad`` sees constants.
+    """
+    state = thread.state
+    before = state.off_tape_is_constant, state.grad_enabled
+    state.off_tape_is_constant = state.grad_enabled = True
+    try:
+        with immediate():
+            yield
+    finally:
+        state.off_tape_is_constant, state.grad_enabled = before
+
+
+def without_gradient(value: Value) -> Value | None:
+    """A value as a constant for the JAX transformation that it is part of; None if it is part of none."""
+    if not isinstance(value.array, jax.core.Tracer):
+        return None
+    return constant(lax.stop_gradient(value.array), value.aval)
 
 
 def run_now(instruction: Instruction, arguments: tuple[Value, ...], floats: tuple[float, ...], ints: tuple[int, ...]) -> tuple[Value, ...]:
@@ -63,6 +87,8 @@ def run_now(instruction: Instruction, arguments: tuple[Value, ...], floats: tupl
         if any(isinstance(a, jax.core.Tracer) for a in arrays):
             found = thread.state.on_tracers
             results = instruction.call(*arrays, *scalars)[0] if found is None else found(instruction, avals, inference.outputs)(*arrays, *scalars)
+            if thread.state.off_tape_is_constant and not thread.state.grad_enabled:
+                results = lax.stop_gradient(results)
             return tuple([constant(r, a) for r, a in zip(results, inference.outputs, strict=True)])
         with jax.ensure_compile_time_eval():  # constants inside a JAX transformation are computed now
             results, flags = pieces.compiled(instruction, avals)(*arrays, *scalars)

@@ -13,6 +13,7 @@ from ..core.device import device
 from ..core.dtype import dtype
 from ..core.size import Size
 from ..core.state import thread
+from ..graph.executors import without_gradient
 from ..graph.recorder import record
 from ..graph.value import Aval, InferenceValue, Value, aval_of, constant
 from . import inference, layout, views
@@ -421,6 +422,8 @@ class Tensor(metaclass=TensorType):
         """The same memory, off the tape."""
         if thread.state.levels:
             return thread.state.levels[-1].detach(self)
+        if thread.state.off_tape_is_constant and (value := without_gradient(self._content())) is not None:
+            return make_tensor(value)
         return alias_of(self)
 
     def detach_(self) -> Tensor:
@@ -436,6 +439,11 @@ class Tensor(metaclass=TensorType):
                 "gradients."
             )
         self._edge = None
+        if thread.state.off_tape_is_constant and (value := without_gradient(self._content())) is not None:
+            if self._storage is None:
+                self._value = value
+            else:
+                self._storage.value = value
         return self
 
     @staticmethod

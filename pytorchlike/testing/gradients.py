@@ -198,7 +198,7 @@ def loss_on_arrays(function: Callable, arguments: Sequence[Any], positions: Sequ
     """The function whose gradient is meant, for JAX: arrays of the arguments at the positions -> weighted sum of the outputs."""
 
     def loss(*values: Any) -> Any:
-        with executors.immediate(), no_grad():
+        with executors.inside_jax():
             full = _copies(arguments)
             for k, value in zip(positions, values, strict=True):
                 full[k] = from_jax(value)

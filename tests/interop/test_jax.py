@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 import pytorchlike as torch
+from pytorchlike.dispatch.custom_vjp import rules_for_jax
 from pytorchlike.interop.jax import from_jax, functionalize, pure, to_jax
 
 
@@ -46,6 +50,23 @@ def test_pure_under_vmap_and_grad() -> None:
     x = jnp.linspace(0.0, 1.0, 12).reshape(3, 4)
     found = jax.vmap(jax.grad(f))(x)
     np.testing.assert_allclose(found, jnp.sin(x) + x * jnp.cos(x), rtol=1e-5)
+
+
+@pytest.mark.parametrize("rules", [False, True])
+def test_what_is_off_the_tape_is_constant_for_jax_too(rules: bool) -> None:
+    def loss(x):
+        with torch.no_grad():
+            scale = x.norm()
+            with torch.enable_grad():
+                twice = x * 2
+        return (x / scale * x.detach() + twice.detach_().exp() + torch.tensor(1.0) * x**3).sum()
+
+    x = torch.linspace(0.1, 1.0, 5).requires_grad_()
+    loss(x).backward()
+    with rules_for_jax() if rules else contextlib.nullcontext():
+        found = jax.jit(jax.grad(pure(loss)))(to_jax(x))
+    np.testing.assert_allclose(found, x.grad.numpy(), rtol=1e-5)
+    assert torch.is_grad_enabled()
 
 
 def test_arrays_both_ways() -> None:

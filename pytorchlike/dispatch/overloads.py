@@ -121,6 +121,7 @@ class OpOverloadPacket:
     def _served_by(self, name: str) -> OpOverload | None:
         """The overload that does the work of one which torch declares apart."""
         computing = {n: o for n, o in self._found.items() if o.form != "out"}
+        base: OpOverload | None
         if name in _WITH_TARGETS:
             base = computing.get(_WITH_TARGETS[name]) or next(iter(computing.values()))
             return None if base.is_view or base.form else overload_of(base.declared, "out")

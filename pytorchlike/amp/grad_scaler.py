@@ -13,7 +13,9 @@ from ..aten.amp import _amp_foreach_non_finite_check_and_unscale_, _amp_update_s
 from ..aten.create import full
 from ..autograd.grad_mode import no_grad
 from ..core import dtype as dtypes
+from ..core.capturing import is_captured
 from ..core.device import device, device_count
+from ..optim.conditional import run_unless, tensors_written_by
 from ..tensors.tensor import Tensor
 
 __all__ = ["GradScaler", "OptState"]
@@ -173,7 +175,11 @@ class GradScaler:
 
     # --------------------------------------------------------------------------------------------------------------- steps
     def _maybe_opt_step(self, optimizer: Any, optimizer_state: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        if sum(found.item() for found in optimizer_state["found_inf_per_device"].values()):
+        found = list(optimizer_state["found_inf_per_device"].values())
+        if is_captured() and (written := tensors_written_by(optimizer)) is not None:
+            overflowed = sum([f.to(found[0].device) for f in found[1:]], found[0]) != 0
+            return run_unless(overflowed, written, lambda: optimizer.step(*args, **kwargs))
+        if sum([f.item() for f in found]):
             return None
         return optimizer.step(*args, **kwargs)
 
@@ -237,7 +243,7 @@ class GradScaler:
             if not found:
                 raise AssertionError("No inf checks were recorded prior to update.")
             _amp_update_scale_(scale, tracker, sum(found[1:], found[0]), self._growth_factor, self._backoff_factor, self._growth_interval)
-        self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
+        self._per_optimizer_states.clear()
 
     def _take(self, scale: Tensor, new_scale: Any) -> None:
         if isinstance(new_scale, float):

@@ -11,14 +11,19 @@ from typing import Any
 
 from .state import thread
 
-__all__ = ["break_capture", "drawn", "on_host"]
+__all__ = ["break_capture", "drawn", "is_captured", "on_host"]
+
+
+def is_captured() -> bool:
+    """Whether what runs now will be replayed without Python, so that numbers on the device cannot decide what it does."""
+    capture = thread.state.capture
+    return capture is not None and not capture.paused
 
 
 def break_capture(reason: str) -> None:
     """Tell the capture of this thread, if there is one, that something cannot be replayed."""
-    capture = thread.state.capture
-    if capture is not None and not capture.paused:
-        capture.give_up(reason)
+    if is_captured():
+        thread.state.capture.give_up(reason)
 
 
 def on_host(function: Callable[..., Any], *args: Any) -> Any:

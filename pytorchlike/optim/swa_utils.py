@@ -12,6 +12,8 @@ from typing import Any
 from ..aten.constructors import tensor
 from ..autograd.grad_mode import no_grad
 from ..core import dtype as dtypes
+from ..core.capturing import is_captured
+from ..dispatch.registry import lookup
 from ..nn.modules.batchnorm import _BatchNorm
 from ..nn.modules.module import Module
 from ..tensors.tensor import Tensor
@@ -128,24 +130,33 @@ class AveragedModel(Module):
     def _averaged_tensors(self, model: Module) -> Iterator[Tensor]:
         return itertools.chain(model.parameters(), model.buffers() if self.use_buffers else ())
 
+    def _average(self, pairs: Sequence[tuple[Tensor, Tensor]]) -> None:
+        """Let present tensors take part in the averages that stand before them."""
+        if self.avg_fn is not None:
+            for own, given in pairs:
+                own.copy_(self.avg_fn(own, given, self.n_averaged.to(own.device)))
+            return
+        update = self.multi_avg_fn or get_swa_multi_avg_fn()
+        by_kind: dict[tuple, list[tuple[Tensor, Tensor]]] = {}
+        for own, given in pairs:
+            by_kind.setdefault((own.device, own.dtype), []).append((own, given))
+        for (device, _), kind in by_kind.items():
+            update([own for own, _ in kind], [given for _, given in kind], self.n_averaged.to(device))
+
     def update_parameters(self, model: Module) -> None:
         """Let the model's present parameters take part in the average."""
         pairs = [
             (own.detach(), given.detach().to(own.device)) for own, given in zip(self._averaged_tensors(self.module), self._averaged_tensors(model))
         ]
-        if self.n_averaged == 0:
+        if is_captured():  # the same without looking at the number
+            self._average(pairs)
+            for own, given in pairs:
+                own.copy_(lookup("where.self")((self.n_averaged == 0).to(own.device), given, own))
+        elif self.n_averaged == 0:
             for own, given in pairs:
                 own.copy_(given)
-        elif self.avg_fn is not None:
-            for own, given in pairs:
-                own.copy_(self.avg_fn(own, given, self.n_averaged.to(own.device)))
         else:
-            update = self.multi_avg_fn or get_swa_multi_avg_fn()
-            by_kind: dict[tuple, list[tuple[Tensor, Tensor]]] = {}
-            for own, given in pairs:
-                by_kind.setdefault((own.device, own.dtype), []).append((own, given))
-            for (device, _), kind in by_kind.items():
-                update([own for own, _ in kind], [given for _, given in kind], self.n_averaged.to(device))
+            self._average(pairs)
         if not self.use_buffers:
             for own, given in zip(self.module.buffers(), model.buffers(), strict=True):
                 own.detach().copy_(given.detach().to(own.device))

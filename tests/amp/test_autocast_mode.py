@@ -109,6 +109,8 @@ def outcome(library, call, context, device="cpu"):
 @pytest.mark.parametrize("call", CALLS)
 def test_calls_on_the_cpu(call):
     mine, wanted = outcome(ours, call, ours.autocast("cpu")), outcome(theirs, call, theirs.autocast("cpu"))
+    if wanted is RuntimeError and "LSTM(" in call:
+        pytest.skip("oneDNN, which torch calls here, has no LSTM in bfloat16 for this processor")
     if isinstance(wanted, type):
         assert mine is wanted
         return

@@ -100,7 +100,6 @@ class Trace:
         with _extend_lock:
             return self.position.next.setdefault((instruction, *slots), State(self.position, instruction, slots, inference, None))
 
-
     def _is_in_use(self) -> bool:
         """Most values are referenced elsewhere, by the tape mostly (`MOSTLY_IN_USE`)."""
         return sum([count > _DEAD_RESULT for count in map(sys.getrefcount, self.values)]) > MOSTLY_IN_USE * len(self.values)

@@ -46,7 +46,9 @@ SAMPLES = [
     Sample(
         "digamma", T(3, low=0.2, high=4.0), dtypes=FLOATS, tolerance=(3e-6, 2e-6), reason="torch's trigamma has errors of 1e-9 in float64"
     ),
-    *[Sample(name, T(values=EDGES), gradgrad=False) for name in _WITH_EDGES],
+    # The sign of torch's infinite gradient of logit at -0.0 is another in its vector code than in its scalar code, and so from processor to processor.
+    *[Sample(name, T(values=EDGES), gradgrad=False, grad=name != "logit") for name in _WITH_EDGES],
+    Sample("logit", T(values=[each for each in EDGES if str(each) != "-0.0"]), gradgrad=False),
     *[Sample(name, T(2, 3), dtypes=COMPLEX) for name in _OF_COMPLEX],
     *[Sample(name, T(5, low=1, high=6), dtypes=("int64", "uint8")) for name in _OF_INTEGERS],
     *[Sample(name, T(8, low=0.3, high=0.9), dtypes=HALVES, gradgrad=False, tolerance=(2e-2, 2e-3), reason=_HALF) for name in _IN_HALF],

@@ -183,7 +183,7 @@ def _batched(outputs: tuple, inputs: tuple, given: tuple, keep: bool, create_gra
 
 @functools.lru_cache(maxsize=256)
 def _ones(aval: Aval) -> Any:
-    with jax.enable_x64(True):
+    with jax.enable_x64(True), jax.ensure_compile_time_eval():  # it is kept, also if JAX is transforming the code that asks for it
         return jax.device_put(np.ones(aval.size, aval.dtype.numpy), jax_device(aval.device))
 
 

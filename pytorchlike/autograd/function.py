@@ -10,6 +10,7 @@ from typing import Any
 
 from ..core.state import thread
 from ..dispatch.registry import lookup
+from ..graph.executors import seen_by_jax
 from ..graph.value import Aval
 from ..tensors.mutation import write_into
 from ..tensors.restricted import CUSTOM_VIEW, MULTI_OUTPUT_VIEW, RESTRICTED
@@ -362,15 +363,10 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         tensors = [x for x in inputs if isinstance(x, Tensor)]
         edges = tuple([x._current_edge() for x in tensors])
         node.needs_input_grad = tuple([isinstance(x, Tensor) and x.requires_grad for x in inputs])
-        state = thread.state
-        in_jax, state.off_tape_is_constant = state.off_tape_is_constant, False  # JAX differentiates what ``forward`` does
-        try:
-            with no_grad():
-                output = (forward or cls.forward)(*args, **kwargs) if splits else cls.forward(node, *args, **kwargs)
-                if splits:
-                    cls.setup_context(node, inputs, output)
-        finally:
-            state.off_tape_is_constant = in_jax
+        with seen_by_jax(), no_grad():
+            output = (forward or cls.forward)(*args, **kwargs) if splits else cls.forward(node, *args, **kwargs)
+            if splits:
+                cls.setup_context(node, inputs, output)
         is_recorded = thread.state.grad_enabled and any(e is not None for e in edges)
         if is_recorded:
             node.edges = edges

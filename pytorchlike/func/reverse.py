@@ -19,6 +19,7 @@ from ..dispatch.batching import BatchLevel
 from ..dispatch.derivative import Differentiable
 from ..dispatch.levels import inside_transform
 from ..dispatch.registry import lookup
+from ..graph.executors import seen_by_jax
 from ..graph.value import Aval
 from ..tensors.tape import Backward, Edge, Node, connect, next_number
 from ..tensors.tensor import Tensor, alias_of, make_tensor
@@ -138,7 +139,8 @@ def gradients(outputs: Sequence[Tensor], inputs: Sequence[Tensor], cotangents: S
     zeros = lookup("zeros_like")
     if not pairs:
         return [zeros(x) for x in inputs]
-    found = tape_gradient([o for o, _ in pairs], list(inputs), [g for _, g in pairs], keep, create_graph, allow_unused=True)
+    with seen_by_jax():  # unlike those of ``torch.autograd.grad``, these gradients can be differentiated from outside
+        found = tape_gradient([o for o, _ in pairs], list(inputs), [g for _, g in pairs], keep, create_graph, allow_unused=True)
     return [zeros(x) if g is None else g for x, g in zip(inputs, found, strict=True)]
 
 

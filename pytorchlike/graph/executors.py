@@ -20,7 +20,7 @@ from . import counters, pieces
 from .instruction import Instruction, enable_x64
 from .value import Value, constant
 
-__all__ = ["immediate", "immediate_by_default", "inside_jax", "run_now", "without_gradient"]
+__all__ = ["immediate", "immediate_by_default", "inside_jax", "run_now", "seen_by_jax", "without_gradient"]
 
 
 def immediate_by_default() -> bool:
@@ -55,6 +55,17 @@ def inside_jax() -> Iterator[None]:
             yield
     finally:
         state.off_tape_is_constant, state.grad_enabled = before
+
+
+@contextlib.contextmanager
+def seen_by_jax() -> Iterator[None]:
+    """What runs inside the block has derivatives for JAX although it is off the tape: the work of a function whose results are on it."""
+    state = thread.state
+    before, state.off_tape_is_constant = state.off_tape_is_constant, False
+    try:
+        yield
+    finally:
+        state.off_tape_is_constant = before
 
 
 def without_gradient(value: Value) -> Value | None:

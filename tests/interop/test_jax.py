@@ -69,6 +69,21 @@ def test_what_is_off_the_tape_is_constant_for_jax_too(rules: bool) -> None:
     assert torch.is_grad_enabled()
 
 
+def test_gradients_inside_of_jax() -> None:
+    """Those of ``torch.func`` can be differentiated, those of ``torch.autograd.grad`` are constant, as on the tape."""
+
+    def cubed(x):
+        return (x**3).sum()
+
+    def by_tape(x):
+        leaf = x.detach().requires_grad_()
+        return (x * torch.autograd.grad(cubed(leaf), leaf)[0]).sum()
+
+    x = jnp.array([1.0, 2.0])
+    np.testing.assert_allclose(jax.jit(jax.grad(pure(lambda x: torch.func.grad(cubed)(x).sum())))(x), 6 * x, rtol=1e-6)
+    np.testing.assert_allclose(jax.jit(jax.grad(pure(by_tape)))(x), 3 * x**2, rtol=1e-6)
+
+
 def test_arrays_both_ways() -> None:
     a = jnp.arange(6.0).reshape(2, 3)
     t = from_jax(a)

@@ -57,15 +57,17 @@ def inside_jax() -> Iterator[None]:
         state.off_tape_is_constant, state.grad_enabled = before
 
 
-@contextlib.contextmanager
-def seen_by_jax() -> Iterator[None]:
+class seen_by_jax:  # noqa: N801 - reads as a statement
     """What runs inside the block has derivatives for JAX although it is off the tape: the work of a function whose results are on it."""
-    state = thread.state
-    before, state.off_tape_is_constant = state.off_tape_is_constant, False
-    try:
-        yield
-    finally:
-        state.off_tape_is_constant = before
+
+    __slots__ = ("before",)
+
+    def __enter__(self) -> None:
+        state = thread.state
+        self.before, state.off_tape_is_constant = state.off_tape_is_constant, False
+
+    def __exit__(self, *error: object) -> None:
+        thread.state.off_tape_is_constant = self.before
 
 
 def without_gradient(value: Value) -> Value | None:

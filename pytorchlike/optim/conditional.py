@@ -8,6 +8,7 @@ from typing import Any
 from ..autograd.grad_mode import no_grad
 from ..dispatch.registry import lookup
 from ..tensors.tensor import Tensor, make_tensor
+from ._rules import RuleOptimizer
 
 __all__ = ["run_unless", "tensors_written_by"]
 
@@ -37,12 +38,12 @@ def tensors_written_by(optimizer: Any) -> list[Tensor] | None:
         return None
     found: list[Tensor] = []
     for group in optimizer.param_groups:
-        is_stateless = not optimizer.state and group.get("momentum", 1) == 0
+        is_stateful = not isinstance(optimizer, RuleOptimizer) or optimizer.is_stateful(optimizer.switches(group))
         for parameter in group["params"]:
             if parameter.grad is None:
                 continue
             state = optimizer.state.get(parameter, {})
-            if not (state or is_stateless) or not all(isinstance(each, Tensor) for each in state.values()):
+            if is_stateful and not state or not all(isinstance(each, Tensor) for each in state.values()):
                 return None
             found += [parameter, *state.values()]
     return found

@@ -420,9 +420,10 @@ class Tensor(metaclass=TensorType):
 
     def detach(self) -> Tensor:
         """The same memory, off the tape."""
-        if thread.state.levels:
-            return thread.state.levels[-1].detach(self)
-        if thread.state.off_tape_is_constant and (value := without_gradient(self._content())) is not None:
+        state = thread.state
+        if state.levels:
+            return state.levels[-1].detach(self)
+        if state.off_tape_is_constant and (value := without_gradient(self._content())) is not None:
             return make_tensor(value)
         return alias_of(self)
 

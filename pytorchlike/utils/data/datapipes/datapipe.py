@@ -125,8 +125,11 @@ class _Pipe:
             TypeError: it has none.
         """
         if not hasattr(type(source), "__len__"):
-            raise TypeError(f"{type(self).__name__} instance doesn't have valid length")
+            raise self._without_length()
         return len(source)
+
+    def _without_length(self) -> TypeError:
+        return TypeError(f"{type(self).__name__} instance doesn't have valid length")
 
 
 class IterDataPipe(_Pipe, IterableDataset[T]):

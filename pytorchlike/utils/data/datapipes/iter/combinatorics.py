@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from typing import Any
 
 from ...sampler import Sampler, SequentialSampler, draw_seed
 from .._decorator import functional_datapipe
+from .._shared import Shuffled
 from ..datapipe import IterDataPipe
 
 __all__ = ["SamplerIterDataPipe", "ShufflerIterDataPipe"]
@@ -44,7 +44,7 @@ class SamplerIterDataPipe(IterDataPipe):
 
 
 @functional_datapipe("shuffle")
-class ShufflerIterDataPipe(IterDataPipe):
+class ShufflerIterDataPipe(Shuffled):
     """Samples in random order, as far as a buffer allows.
 
     Args:
@@ -59,19 +59,6 @@ class ShufflerIterDataPipe(IterDataPipe):
         self._buffer: list[Any] = []
         self.datapipe = datapipe if unbatch_level == 0 else datapipe.unbatch(unbatch_level=unbatch_level)
         self.buffer_size = buffer_size
-        self._enabled = True
-        self._seed: int | None = None
-        self._rng = random.Random()
-
-    def set_shuffle(self, shuffle: bool = True) -> ShufflerIterDataPipe:
-        """Turn the shuffling on or off; returns the pipe."""
-        self._enabled = shuffle
-        return self
-
-    def set_seed(self, seed: int) -> ShufflerIterDataPipe:
-        """Seed the next pass; returns the pipe."""
-        self._seed = seed
-        return self
 
     def __iter__(self) -> Iterator[Any]:
         if not self._enabled:

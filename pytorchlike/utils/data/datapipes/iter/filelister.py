@@ -42,5 +42,5 @@ class FileListerIterDataPipe(IterDataPipe[str]):
 
     def __len__(self) -> int:
         if self.length == -1:
-            raise TypeError(f"{type(self).__name__} instance doesn't have valid length")
+            raise self._without_length()
         return self.length

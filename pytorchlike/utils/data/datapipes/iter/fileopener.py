@@ -40,5 +40,5 @@ class FileOpenerIterDataPipe(IterDataPipe):
 
     def __len__(self) -> int:
         if self.length == -1:
-            raise TypeError(f"{type(self).__name__} instance doesn't have valid length")
+            raise self._without_length()
         return self.length

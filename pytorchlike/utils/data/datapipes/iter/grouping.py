@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .._decorator import functional_datapipe
+from .._shared import Batches
 from ..datapipe import DataChunk, IterDataPipe
 from ..utils.common import _check_unpickable_fn
 
@@ -14,24 +15,8 @@ __all__ = ["BatcherIterDataPipe", "GrouperIterDataPipe", "UnBatcherIterDataPipe"
 
 
 @functional_datapipe("batch")
-class BatcherIterDataPipe(IterDataPipe):
-    """Batches of a number of samples; the last may have fewer.
-
-    Args:
-        drop_last: leave out a last batch that is not full.
-        wrapper_class: what is made of the list of samples.
-    """
-
-    def __init__(
-        self, datapipe: IterDataPipe, batch_size: int, drop_last: bool = False, wrapper_class: type[DataChunk] = DataChunk
-    ) -> None:
-        if batch_size <= 0:
-            raise AssertionError("Batch size is required to be larger than 0!")
-        super().__init__()
-        self.datapipe = datapipe
-        self.batch_size = batch_size
-        self.drop_last = drop_last
-        self.wrapper_class = wrapper_class
+class BatcherIterDataPipe(Batches, IterDataPipe):
+    """Batches of a number of samples (`Batches`)."""
 
     def __iter__(self) -> Iterator[DataChunk]:
         batch: list[Any] = []
@@ -42,10 +27,6 @@ class BatcherIterDataPipe(IterDataPipe):
                 batch = []
         if batch and not self.drop_last:
             yield self.wrapper_class(batch)
-
-    def __len__(self) -> int:
-        full, rest = divmod(self._source_length(self.datapipe), self.batch_size)
-        return full + (rest > 0 and not self.drop_last)
 
 
 @functional_datapipe("unbatch")

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from typing import Any
 
 from ...sampler import draw_seed
-from ..datapipe import IterDataPipe, MapDataPipe
+from .._shared import Shuffled
+from ..datapipe import MapDataPipe
 
 __all__ = ["ShufflerIterDataPipe"]
 
 
-class ShufflerIterDataPipe(IterDataPipe):
+class ShufflerIterDataPipe(Shuffled):
     """The samples of a pipe by key as a stream, in random order.
 
     Args:
@@ -23,20 +23,7 @@ class ShufflerIterDataPipe(IterDataPipe):
         super().__init__()
         self.datapipe = datapipe
         self.indices = list(range(len(datapipe))) if indices is None else indices  # type: ignore[arg-type]
-        self._enabled = True
-        self._seed: int | None = None
-        self._rng = random.Random()
         self._shuffled_indices = self.indices
-
-    def set_shuffle(self, shuffle: bool = True) -> ShufflerIterDataPipe:
-        """Turn the shuffling on or off; returns the pipe."""
-        self._enabled = shuffle
-        return self
-
-    def set_seed(self, seed: int) -> ShufflerIterDataPipe:
-        """Seed the next pass; returns the pipe."""
-        self._seed = seed
-        return self
 
     def __iter__(self) -> Iterator[Any]:
         if not self._enabled:

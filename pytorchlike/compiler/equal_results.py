@@ -7,9 +7,9 @@ from typing import Any
 
 from jax.extend.core import Literal
 
-__all__ = ["numbered"]
+from ..graph.jaxprs import called_by
 
-_CALLS = ("jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call")
+__all__ = ["numbered"]
 
 
 class _Numbers:
@@ -50,8 +50,8 @@ def _walk(jaxpr: Any, constants: Sequence[int], arguments: Sequence[int], number
 
     for equation in jaxpr.eqns:
         operands = [read(atom) for atom in equation.invars]
-        name, inner = equation.primitive.name, equation.params.get("jaxpr")
-        if name in _CALLS and hasattr(inner, "jaxpr"):
+        name, inner = equation.primitive.name, called_by(equation)
+        if inner is not None:
             results = _walk(inner.jaxpr, [numbers.of(("constant", id(c))) for c in inner.consts], operands, numbers)
         elif equation.effects:
             results = [numbers.fresh() for _ in equation.outvars]

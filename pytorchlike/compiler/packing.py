@@ -17,7 +17,7 @@ import numpy as np
 
 from ..core.device import CPU
 from ..core.state import thread
-from ..graph import counters, recorder, tiers
+from ..graph import counters, fusion, recorder, tiers
 from ..graph.lower import Part, Program, _scalars, avals_of, run_steps
 from ..graph.packed import PackedArrays
 from ..graph.trie import State
@@ -83,7 +83,16 @@ class _PackedPart(Part):
             tuple([slot for i, slot in enumerate(position.slots) if i not in layout.inputs]),
             donated, [position], avals_of(position), CPU,
         )  # fmt: skip
-        self.tier, self.function = tiers.FULL, self.jitted(tiers.FULL)
+        self.tier, function = tiers.FULL, self._jitted(self._trace, tiers.FULL)
+        with jax.enable_x64(True):
+            other = fusion.without_repetition(function.trace(*self._specifications()))
+        self.function = function if other is None else self._jitted(other, tiers.FULL)
+
+    def _specifications(self) -> list[jax.ShapeDtypeStruct]:
+        """Shapes and dtypes of the program's arguments."""
+        (step,) = self.steps
+        given = [self.avals[slot].shape_dtype for slot in self.inputs] + [jax.ShapeDtypeStruct((length,), dtype) for dtype, length in self.layout.sizes]
+        return [jax.ShapeDtypeStruct((step.float_count,), np.dtype(np.float64)), jax.ShapeDtypeStruct((step.int_count,), np.dtype(np.int64)), *given]
 
     def _evaluate(self, floats: Any, ints: Any, *arrays: Any) -> tuple[dict[int, Any], list[Any]]:
         (step,) = self.steps
@@ -101,16 +110,13 @@ class _PackedPart(Part):
     def numbers_of(self, inputs: Sequence[int]) -> list[int]:
         """A number for the result in the place of each of these inputs; the same number means that they are the same computation."""
         (step,) = self.steps
-        avals = avals_of(step)
-        given = [avals[slot].shape_dtype for slot in self.inputs] + [jax.ShapeDtypeStruct((length,), dtype) for dtype, length in self.layout.sizes]
-        numbers = [jax.ShapeDtypeStruct((step.float_count,), np.dtype(np.float64)), jax.ShapeDtypeStruct((step.int_count,), np.dtype(np.int64))]
 
         def results(*arrays: Any) -> list[Any]:
             environment, _ = self._evaluate(*arrays)
             return [environment[step.slot + self.layout.inputs[i]] for i in inputs]
 
         with jax.enable_x64(True):
-            return numbered(jax.make_jaxpr(results)(*numbers, *given))
+            return numbered(jax.make_jaxpr(results)(*self._specifications()))
 
     def _trace(self, floats: Any, ints: Any, *arrays: Any) -> tuple[list[Any], Any]:
         (step,) = self.steps

@@ -20,6 +20,7 @@ from jax import lax
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
 from ..graph.instruction import enable_x64
+from ..graph.jaxprs import called_by
 
 __all__ = ["NotGeneral", "Symbol", "generalised", "samples_of", "symbols_of"]
 
@@ -28,8 +29,6 @@ SAMPLES = 5
 #: Sizes that are tried, those first that few numbers in programs are equal to.
 _SIZES = (11, 23, 47, 79, 113, 17, 31, 59, 89, 131, 19, 37, 61, 97, 139, 13, 29, 53, 83, 127, 7, 41, 43, 5, 67, 3, *range(2, 64), *range(64, 4096, 61))
 _EVEN = tuple(2 * n for n in _SIZES)
-_INLINED = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "core_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr",
-            "custom_vjp_call": "call_jaxpr", "custom_vjp_call_jaxpr": "fun_jaxpr", "remat": "jaxpr", "checkpoint": "jaxpr"}  # fmt: skip
 
 
 class NotGeneral(NotImplementedError):  # noqa: N818 - it reads as what is wrong
@@ -297,8 +296,9 @@ def _operation(equations: Sequence[Any], expressions: _Expressions) -> Run:
     if len({e.primitive.name for e in equations}) != 1:
         raise NotGeneral(f"{' or '.join(sorted({e.primitive.name for e in equations}))} is computed, depending on the sizes")
     name = primitive.name
-    if name in _INLINED:
-        return _function([_closed(p[_INLINED[name]]) for p in params], expressions)
+    called = [called for e in equations if (called := called_by(e)) is not None]
+    if called:
+        return _function(called, expressions)
     if name == "scan":
         return _scan(params, expressions)
     if name == "while":

@@ -132,16 +132,16 @@ class Part:
         with jax.enable_x64(True):
             arrays = [jax.ShapeDtypeStruct(a.size, a.dtype.numpy, sharding=at) for a in (self.avals[slot] for slot in self.inputs)]
             traced = self._jitted(self._distinct, tier).trace(*numbers, *arrays)
-            compiled = traced.lower().compile(fusion.compiler_options(traced.jaxpr))
+            function = fusion.without_repetition(traced)
+            if function is not None:
+                traced = self._jitted(function, tier).trace(*numbers, *arrays)
+            compiled = traced.lower().compile()
         self.compile_seconds += time.perf_counter() - start
         counters.note_compilation(len(self.steps), self.compile_seconds)
         return compiled
 
-    def jitted(self, tier: str) -> Any:
-        """The part as a jitted function of (packed floats, packed ints, *inputs)."""
-        return self._jitted(self._trace, tier)
-
     def _jitted(self, function: Callable, tier: str) -> Any:
+        """A function of (packed floats, packed ints, *inputs) that is compiled for a tier."""
         donated = tuple(i + 2 for i, slot in enumerate(self.inputs) if slot in self.donated)
         return jax.jit(function, donate_argnums=donated, compiler_options=tiers.options(tier))
 

@@ -70,7 +70,7 @@ def test_updates_of_matrices() -> None:
         return [tall, flat, row, column, variance, buffer, *steps]
 
     for a, b in zip(run(ours), run(theirs), strict=True):
-        check_close(a, b, 5e-3)  # of numbers that went through bfloat16
+        check_close(a, b, 2e-2)  # three steps of 0.1, each through fifteen products in bfloat16 (precision 8e-3), which processors sum differently
 
 
 def test_updates_of_sparse_gradients() -> None:

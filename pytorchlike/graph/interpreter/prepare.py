@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 from jax.extend.core import Literal
 
+from ..jaxprs import called_by
 from .sizes import Equation, Sizes
 from .table import PRIMITIVES, NotInterpretable, Run, dtype_of
 
 __all__ = ["Prepared", "prepare"]
-
-#: Primitives that only call another program, and the parameter it is in.
-_CALLS = {"jit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr", "remat2": "jaxpr", "core_call": "call_jaxpr"}
 
 #: Primitives that change nothing on the host.
 _IDENTITIES = frozenset(["stop_gradient", "copy", "copy_p", "optimization_barrier", "device_put", "name", "sharding_constraint", "pvary"])
@@ -90,10 +88,9 @@ class _Builder:
         for equation in jaxpr.eqns:
             name = equation.primitive.name
             inputs = [place_of(v) for v in equation.invars]
-            if name in _CALLS:
-                inner = equation.params[_CALLS[name]]
-                constants = getattr(inner, "consts", ())
-                results = self.program(getattr(inner, "jaxpr", inner), constants, inputs)
+            called = called_by(equation)
+            if called is not None:
+                results = self.program(called.jaxpr, called.consts, inputs)
             elif name in _IDENTITIES or (name == "convert_element_type" and dtype_of(equation.invars[0]) == equation.params["new_dtype"]):
                 results = inputs
             else:

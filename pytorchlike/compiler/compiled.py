@@ -170,16 +170,18 @@ class Compiled:
             else:
                 watch.look_into(leaf, f"argument {k}")
         args, kwargs, leaves, followed = self._follow(args, kwargs, leaves)
-        self._roots(watch)
-        for mode in thread.state.modes:
-            watch.look_into(mode, "a mode")
         state, casts = thread.state, autocast.settings.casts
         state.capture = capture
         autocast.settings.casts = {}  # an autocast context outside would keep the casts that the call makes
         try:
+            self._roots(watch)
+            for mode in state.modes:
+                watch.look_into(mode, "a mode")
             with watch:
                 result = self.function(*args, **kwargs)
         finally:
+            for varying in watch.varying.values():
+                varying.restore()
             state.capture = None
             autocast.settings.casts = casts
             capture.end()
@@ -189,7 +191,7 @@ class Compiled:
         if capture.broken is None:
             try:
                 for varying in watch.varying.values():
-                    varying.confirm(capture.trace)
+                    varying.confirm(capture.trace, watch.entered)
                 followed.confirm(capture.trace.floats, capture.trace.position, watch.entered)
                 replay = Replay(self.name, capture, watch, leaves, structure, result, ambience, followed)
                 replay.take_over(self.backend)

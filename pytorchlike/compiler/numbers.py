@@ -27,26 +27,39 @@ _SKIP = frozenset({"CACHE", "EXTENDED_ARG", "NOP", "KW_NAMES"})
 #: Instructions that push one result for what they pop.
 _POP_AND_PUSH = frozenset({"CALL", "CALL_KW", "BINARY_OP", "BINARY_SUBSCR", "UNARY_NEGATIVE", "BUILD_TUPLE", "BUILD_LIST"})
 _OPERATION_METHODS = {f"__{kind}{name}__" for name in ("add", "sub", "mul", "truediv") for kind in ("", "r", "i")} | {"__torch_function__", "__torch_dispatch__"}
+_SUSPENDED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _INSPECTING = frozenset({"locals", "vars", "dir", "eval", "exec"})
 
 
+#: For a kind of variable the instructions that read it, and those that mention its name without meaning it.
+_READS = {"parameter": ("LOAD_FAST", "LOAD_FAST_BORROW"), "global": ("LOAD_GLOBAL",), "cell": ("LOAD_DEREF",)}
+_ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR")
+_OTHERS = {
+    "parameter": ("LOAD_CONST", "LOAD_GLOBAL", "KW_NAMES", *_ATTRIBUTES),
+    "global": ("LOAD_FAST", "STORE_FAST", "LOAD_DEREF", "STORE_DEREF", "MAKE_CELL", "COPY_FREE_VARS", "KW_NAMES"),  # a module's attribute may be the global
+    "cell": ("LOAD_CONST", "LOAD_GLOBAL", "KW_NAMES", "COPY_FREE_VARS", *_ATTRIBUTES),
+}
+
+
 @functools.cache
-def operand_uses(code: types.CodeType, name: str) -> int | None:
-    """How often a parameter is read, each time as an operand of an operation; None: it is used in some other way, or perhaps repeatedly."""
-    if name in code.co_cellvars or _INSPECTING & {*code.co_names} or code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-        return None
+def operand_uses(code: types.CodeType, name: str, kind: str = "parameter") -> int | None:
+    """How often a variable is read, each time as an operand of an operation; None: it is used in some other way, or perhaps repeatedly.
+
+    Args:
+        kind: "parameter", "global" or "cell", one of a closure.
+    """
     instructions = list(dis.get_instructions(code))
-    uses = 0
+    loops, uses = any("JUMP_BACKWARD" in instruction.opname for instruction in instructions), 0
     for at, instruction in enumerate(instructions):
-        if "JUMP_BACKWARD" in instruction.opname:
-            return None
         mentioned = instruction.argval == name or isinstance(instruction.argval, tuple) and name in instruction.argval
-        if not mentioned or instruction.opname.startswith(("LOAD_CONST", "LOAD_ATTR", "LOAD_METHOD", "LOAD_GLOBAL", "KW_NAMES", "STORE_ATTR")):
+        if not mentioned or instruction.opname.startswith(_OTHERS[kind]):
             continue
-        if instruction.opname not in ("LOAD_FAST", "LOAD_FAST_BORROW") or not _is_operand(instructions[at + 1 :]):
+        if instruction.opname not in _READS[kind] or loops or not _is_operand(instructions[at + 1 :]):
             return None
         uses += 1
-    return uses
+    if name in code.co_cellvars and kind == "parameter" or (uses and code.co_flags & _SUSPENDED):
+        return None
+    return None if _INSPECTING & {*code.co_names} else uses
 
 
 def _is_operand(following: Sequence[dis.Instruction]) -> bool:

@@ -331,6 +331,8 @@ class Replay:
             backend: runs in the instruction's place, if given.
         """
         old, state = self._trace, thread.state
+        for known in self._known:
+            _forget_reading(known.tensor, old)
         _refuse_leaks(old, self._slots)
         values = [old.values[slot] for slot in self.instruction.inputs]
         self.backend: Callable[..., Any] | None = None
@@ -533,6 +535,14 @@ def _refuse_held(values: list[Value]) -> None:
     """
     if values and any(isinstance(holder, (Tensor, Storage)) for holder in gc.get_referrers(*values)):
         raise Unreplayable("a tensor is used that was reached in a way that is not watched")
+
+
+def _forget_reading(tensor: Tensor, trace: Any) -> None:
+    """Have a view read its window anew when it is next used, if what it holds is what the call read."""
+    if tensor._storage is not None and (value := getattr(tensor, "_value", None)) is not None and value.trace is trace:
+        del tensor._value
+        if tensor._seen >= 0:
+            tensor._seen = -1 - tensor._seen
 
 
 def _refuse_leaks(trace: Any, needed: dict[int, int]) -> None:

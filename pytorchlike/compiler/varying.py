@@ -16,7 +16,7 @@ import dis
 import functools
 import math
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..core.state import thread
@@ -131,7 +131,10 @@ class Varying:
     def _of(self, source: str) -> Any:
         return function_of(source)(self.value)
 
-    def confirm(self, trace: Any) -> None:
+    def restore(self) -> None:
+        """The call is over: nothing was exchanged."""
+
+    def confirm(self, trace: Any, entered: Mapping[types.CodeType, dict[str, Any]]) -> None:
         """The call is over: see whether what was written and what was recorded is what was followed."""
         if self.fails:
             return

@@ -37,6 +37,7 @@ from ..nn.modules.module import Module
 from ..tensors.tensor import Tensor
 from .capture import Capture
 from .known import Known
+from .variables import FollowedVariable
 from .varying import Varying
 
 __all__ = ["CONTAINERS", "MISSING", "Note", "Watch", "is_simple"]
@@ -103,7 +104,7 @@ class Watch:
 
     Attributes:
         notes: in the order they were made.
-        entered: the code of the user's functions that were called.
+        entered: the code of the user's functions that were called, and its globals.
         known: the tensors that were found: id -> `Known`.
         asked: ids of the tensors whose ``.grad`` was read.
         floating: places of tensors that are not held by identity: (kind, id of the container, key).
@@ -128,7 +129,7 @@ class Watch:
         self._classes: dict[type, dict[str, Any]] = {}
         self._spaces: dict[int, tuple[Any, str]] = {}  # the user's modules and classes that were found
         self._names: set[str] = set()  # of attributes, in all code that was entered
-        self.entered: set[types.CodeType] = set()
+        self.entered: dict[types.CodeType, dict[str, Any]] = {}
         self._previous: Any = None
         self._busy = False
         self._imports = 0
@@ -414,7 +415,7 @@ class Watch:
 
     def _enter(self, frame: Any, code: types.CodeType) -> None:
         """The first call of a user's function: the globals and the closure that its code refers to."""
-        self.entered.add(code)  # each code object is looked at once
+        self.entered[code] = frame.f_globals  # each code object is looked at once
         self._busy = True
         try:
             reads, writes = _names(code)
@@ -425,6 +426,7 @@ class Watch:
                 if found is MISSING:
                     continue  # a builtin
                 self.note("item", frame.f_globals, name, found, f"global {name}")
+                self._follow(("item", id(frame.f_globals), name), frame.f_globals, name, name)
             new = set(code.co_names) - self._names
             self._names |= new
             for space, where in list(self._spaces.values()):
@@ -451,6 +453,12 @@ class Watch:
         """The cells of a function's closure."""
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             self.note("cell", cell, "cell_contents", _content(cell), f"closure {name} of {function.__name__}")
+            self._follow(("cell", id(cell), "cell_contents"), cell, "cell_contents", name)
+
+    def _follow(self, place: tuple, holder: Any, key: str, name: str) -> None:
+        """A variable whose number was seen to change."""
+        if place in self.counting and place not in self.varying:
+            self.varying[place] = FollowedVariable(holder, key, name)
 
     # ------------------------------------------------------------------------------------------------------------- active
     def __enter__(self) -> Watch:

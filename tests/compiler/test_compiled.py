@@ -296,6 +296,27 @@ class Counting(nn.Module):
         return y + self.total
 
 
+def test_arguments_that_are_views():
+    """What a call reads of a view is nothing that it keeps, also where the result's graph is freed."""
+    linear = nn.Linear(4, 1)
+
+    def step(x):
+        loss = linear(x).exp().mean()
+        loss.backward()
+        return loss
+
+    compiled = torch.compile(step)
+    for k in range(4):
+        base = torch.linspace(-1, 1, 12) + k
+        view = base.view(3, 4)
+        expected = linear(view.clone()).exp().mean()
+        same(compiled(view), expected)
+        view[0] = 7.0
+        assert base[:4].tolist() == [7.0] * 4 and view[0].tolist() == [7.0] * 4
+        same(compiled(view), linear(view.clone()).exp().mean())
+    replayed(compiled)
+
+
 def test_attributes_are_written():
     compiled, plain = torch.compile(Counting()), Counting()
     for _ in range(4):

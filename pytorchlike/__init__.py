@@ -5,6 +5,8 @@ Only names stand here; what they mean is in the layers below (see docs/architect
 
 from __future__ import annotations
 
+from .core import collecting as _collecting  # isort: skip  # imports JAX
+
 from math import e, inf, nan, pi
 
 from . import aten as _aten
@@ -142,3 +144,5 @@ __getattr__, __dir__ = _operator_namespace(
     {"compile": "compiler", "cond": "_higher_order_ops", "while_loop": "_higher_order_ops", "load": "serialization", "save": "serialization",
      "DisableTorchFunctionSubclass": "_C", "Future": "futures", "get_device_module": "utils._device", "to_dlpack": "utils.dlpack"},
 )  # fmt: skip
+
+_collecting.freeze()

@@ -9,16 +9,14 @@ the capture give up: the call still ran as always.
 from __future__ import annotations
 
 import array
-import dis
 import enum
 import functools
 import gc
 import os
 import sys
-import sysconfig
 import types
 import weakref
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Iterable, Iterator, Set
 from typing import Any
 
@@ -31,11 +29,11 @@ from ..core.dtype import dtype
 from ..core.layouts import layout, memory_format
 from ..core.size import Size
 from ..core.typeinfo import finfo, iinfo
-from ..graph import provenance
 from ..graph.instruction import Instruction
 from ..nn.modules.module import Module
 from ..tensors.tensor import Tensor
 from .capture import Capture
+from .code_kinds import COMPUTING_LIBRARIES, global_names, is_ours, is_pure, kind_of
 from .known import Known
 from .variables import FollowedVariable
 from .varying import Varying
@@ -58,26 +56,12 @@ CONTAINERS = (list, tuple, dict, set, frozenset, deque)
 #: A container with more entries than this is a table: it is compared with a copy, if what it holds is numbers and strings.
 LARGEST_CONTAINER = 2048
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_STDLIB = sysconfig.get_paths()["stdlib"] + os.sep
-_SITE = tuple({sysconfig.get_paths()[k] + os.sep for k in ("purelib", "platlib")})
-#: Modules of the standard library that only compute.
-_PURE = (
-    "functools", "contextlib", "collections", "abc", "_collections_abc", "enum", "typing", "types", "copy", "copyreg", "operator", "dataclasses",
-    "inspect", "warnings", "re", "numbers", "string", "keyword", "weakref", "_weakrefset", "reprlib", "itertools", "heapq", "bisect", "fractions",
-    "statistics", "textwrap", "ast", "dis", "opcode", "token", "tokenize", "linecache", "traceback", "graphlib", "importlib", "_py_abc", "struct",
-)  # fmt: skip
-#: Extension modules whose functions only compute.
-_PURE_EXTENSIONS = {"math", "cmath", "operator", "_operator", "itertools", "functools", "_functools", "collections", "_collections", "_abc", "_struct", "_bisect", "_heapq", "_weakref"}
-_IMPURE_BUILTINS = {"print", "input", "open", "exec", "eval", "compile", "breakpoint", "__import__", "delattr", "globals"}
 #: Functions of ours whose answer depends on what is no state of a tensor.
 _TELLS_THE_PROCESS = ("initial_seed", "get_num_threads", "get_num_interop_threads")
 #: Entries of a class that Python makes by itself.
 _MADE_ON_DEMAND = ("__getattribute__", "__annotations__", "__abstractmethods__", "_abc_impl", "__slotnames__")
 #: The flags of classes that are made while Python runs, and of those that cannot be changed.
 _HEAP_TYPE, _IMMUTABLE_TYPE = 1 << 9, 1 << 8
-_PURE_OWNERS = (list, tuple, dict, set, frozenset, deque, str, bytes, int, float, complex, bool, range, slice, types.MappingProxyType, type, types.FunctionType, OrderedDict)
-_COMPUTING_LIBRARIES = ("jax", "jaxlib", "numpy", "optax", "scipy", "ml_dtypes", "flax")
 
 
 def is_simple(value: Any) -> bool:
@@ -193,7 +177,7 @@ class Watch:
     def _callable(self, value: Any, where: str) -> None:
         """A function, a class or a module: what its calls and its attributes depend on."""
         if isinstance(value, types.FunctionType):
-            if _kind_of(value.__code__.co_filename) == "user":
+            if kind_of(value.__code__.co_filename, value.__globals__) == "user":
                 self._functions.setdefault(value.__code__, []).append(value)
                 if value.__dict__:
                     self._contents(value.__dict__, where)
@@ -229,7 +213,7 @@ class Watch:
     def _space(self, space: Any, where: str) -> None:
         """A module or a class, of which code may read whatever it has a name for."""
         module = space.__name__ if isinstance(space, types.ModuleType) else space.__module__
-        if id(space) in self._spaces or _is_ours(module) or str(module).partition(".")[0] in _COMPUTING_LIBRARIES:
+        if id(space) in self._spaces or is_ours(module) or str(module).partition(".")[0] in COMPUTING_LIBRARIES:
             return
         self._spaces[id(space)] = space, where
         if isinstance(space, type):
@@ -329,7 +313,7 @@ class Watch:
                 raw = cls.__dict__[name]
                 if isinstance(raw, types.MemberDescriptorType):
                     self.note("attribute", owner, name, value, f"{where}.{name}")
-                elif not _is_ours(cls.__module__):
+                elif not is_ours(cls.__module__):
                     self.note("item", cls.__dict__, name, raw, f"{cls.__name__}.{name}")
                     if _has_dict(owner):
                         self.note("item", own, name, MISSING, f"{where}.{name}")
@@ -339,7 +323,7 @@ class Watch:
     def read_all(self, owner: Any, own: Any) -> None:
         """The dictionary of an object's attributes was read."""
         known = self.outside.get(id(owner))
-        if known is None or self._busy or self.capture.paused or self._kind(sys._getframe(2).f_code) != "user":
+        if known is None or self._busy or self.capture.paused or self._kind(sys._getframe(2)) != "user":
             return
         if isinstance(own, dict):
             self.note("attribute", owner, "__dict__", own, f"{known[2]}.__dict__")
@@ -379,7 +363,7 @@ class Watch:
             return
         elif event == "call":
             code = frame.f_code
-            kind = self._codes.get(code) or self._kind(code)
+            kind = self._codes.get(code) or self._kind(frame)
             if kind == "user":
                 if code not in self.entered and not self.capture.paused:
                     self._enter(frame, code)
@@ -387,11 +371,11 @@ class Watch:
                 self._setting(frame, code)
             elif kind == "impure":
                 back = frame.f_back
-                if back is not None and (self._codes.get(back.f_code) or self._kind(back.f_code)) == "user" and not self.capture.paused:
+                if back is not None and (self._codes.get(back.f_code) or self._kind(back)) == "user" and not self.capture.paused:
                     self.capture.give_up(f"{code.co_name} of {os.path.basename(code.co_filename)} is called")
         elif event == "c_call":
-            kind = self._codes.get(frame.f_code) or self._kind(frame.f_code)
-            if kind == "user" and not self.capture.paused and not _is_pure(argument):
+            kind = self._codes.get(frame.f_code) or self._kind(frame)
+            if kind == "user" and not self.capture.paused and not is_pure(argument):
                 self.capture.give_up(f"{getattr(argument, '__qualname__', argument)} is called, which has effects or cannot be watched")
 
     def _setting(self, frame: Any, code: types.CodeType) -> None:
@@ -402,15 +386,15 @@ class Watch:
         if name in _TELLS_THE_PROCESS:
             self.capture.give_up(f"{name} is called")
         elif code.co_filename == numerics.__file__:
-            reads, writes = _names(code)
+            reads, writes = global_names(code)
             if writes:
                 self.capture.give_up(f"{name} is called, which changes a setting of the process")
             for read in reads:
                 if is_simple(frame.f_globals.get(read, MISSING)):
                     self.note("item", frame.f_globals, read, frame.f_globals[read], f"the setting {name}()")
 
-    def _kind(self, code: types.CodeType) -> str:
-        kind = self._codes[code] = _kind_of(code.co_filename)
+    def _kind(self, frame: types.FrameType) -> str:
+        kind = self._codes[frame.f_code] = kind_of(frame.f_code.co_filename, frame.f_globals)
         return kind
 
     def _enter(self, frame: Any, code: types.CodeType) -> None:
@@ -418,7 +402,7 @@ class Watch:
         self.entered[code] = frame.f_globals  # each code object is looked at once
         self._busy = True
         try:
-            reads, writes = _names(code)
+            reads, writes = global_names(code)
             if writes:
                 self.capture.give_up(f"the global {writes[0]!r} is written by {code.co_name}")
             for name in reads:
@@ -441,16 +425,20 @@ class Watch:
     def _closure(self, frame: Any, code: types.CodeType) -> None:
         if any(code in outer.co_consts for outer in self._codes if self._codes[outer] == "user"):
             return  # a function made by the call itself
-        values = frame.f_locals
-        for function in gc.get_referrers(code):
+        values, is_found = frame.f_locals, False
+        for function in [*gc.get_referrers(code), *self._functions.get(code, ())]:
             if not isinstance(function, types.FunctionType) or function.__closure__ is None:
                 continue
             cells = dict(zip(code.co_freevars, function.__closure__, strict=True))
             if all(_content(cell) is values.get(name, MISSING) for name, cell in cells.items()):
                 self.closure_of(function)
+                is_found = True
+        if not is_found:  # it was made before the import, and is frozen (core/collecting.py)
+            self.capture.give_up(f"the closure of {code.co_name} cannot be found")
 
     def closure_of(self, function: types.FunctionType) -> None:
         """The cells of a function's closure."""
+        self._functions.setdefault(function.__code__, []).append(function)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             self.note("cell", cell, "cell_contents", _content(cell), f"closure {name} of {function.__name__}")
             self._follow(("cell", id(cell), "cell_contents"), cell, "cell_contents", name)
@@ -563,48 +551,3 @@ def _content(cell: types.CellType) -> Any:
 
 def _has_dict(value: Any) -> bool:
     return type(value).__dictoffset__ != 0
-
-
-def _is_ours(module: str | None) -> bool:
-    return module is None or module.partition(".")[0] in ("pytorchlike", "torch", "builtins")
-
-
-@functools.cache
-def _kind_of(filename: str) -> str:
-    """ours, pure (may be called), impure (a library that is not watched), or user."""
-    if filename.startswith((*provenance.OURS, "<frozen")) or filename == "<string>":
-        return "ours"
-    if filename.startswith(_SITE):
-        rest = next(filename[len(site) :] for site in _SITE if filename.startswith(site))
-        return "impure" if rest.split(os.sep)[0] in _COMPUTING_LIBRARIES else "user"
-    if filename.startswith(_STDLIB):
-        first = filename[len(_STDLIB) :].split(os.sep)[0].removesuffix(".py")
-        return "pure" if first in _PURE else "impure"
-    if f"{os.sep}interop{os.sep}" in filename and filename.startswith(os.path.dirname(_PACKAGE.rstrip(os.sep))):
-        return "ours"
-    return "user"
-
-
-def _is_pure(function: Any) -> bool:
-    """Whether a function of an extension module only computes, or changes only what its owner's copy will show."""
-    owner = getattr(function, "__self__", None)
-    if owner is None or isinstance(owner, types.ModuleType):
-        module = getattr(function, "__module__", None) or ""
-        if module == "builtins":
-            return function.__name__ not in _IMPURE_BUILTINS
-        return module in _PURE_EXTENSIONS or _is_ours(module) or isinstance(function, (types.MethodDescriptorType, types.WrapperDescriptorType))
-    return isinstance(owner, _PURE_OWNERS) or _is_ours(type(owner).__module__) or type(owner).__name__ in ("Pattern", "Match")
-
-
-@functools.cache
-def _names(code: types.CodeType) -> tuple[list[str], list[str]]:
-    """The globals that a code object reads, and those that it writes."""
-    reads: dict[str, None] = {}
-    writes: list[str] = []
-    for instruction in dis.get_instructions(code):
-        name = instruction.argval
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            reads[name] = None
-        elif instruction.opname in ("STORE_GLOBAL", "DELETE_GLOBAL") or instruction.opname == "STORE_DEREF" and name in code.co_freevars:
-            writes.append(name)
-    return list(reads), writes

@@ -82,7 +82,7 @@ _RECORDED = """\
 _BLOCK = """\
 {indent}trace = state.trace
 {slots}
-{indent}found = trace.position.next.get((instruction, {slot_names}))
+{indent}found = trace.position.next.get((instruction, {slot_names})) or trace.extend(instruction, ({slot_names}))
 {indent}if found is not None:
 {recorded}
 {indent}    pending.origin = None

@@ -288,9 +288,11 @@ def permute(at: Geometry, dims: Ints) -> Geometry:
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of dimensions "
             f"i.e. input.dim() = {at.ndim} is not equal to len(dims) = {len(dims)}"
         )
-    order = [wrap_dim(d, at.ndim) for d in dims]
-    if len(set(order)) != len(order):
-        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    order: list[int] = []
+    for dim in dims:
+        order.append(wrap_dim(dim, at.ndim))
+        if order[-1] in order[:-1]:  # before what is wrong with the next ones
+            raise RuntimeError("permute(): duplicate dims are not allowed.")
     return _in_order(at, order)
 
 

@@ -26,6 +26,7 @@ N = random.integers(-9, 9, (3, 4)).astype(np.int32)
 M = random.integers(-3, 3, (3, 4)).astype(np.int32)
 SPECIAL = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.5, -2.5, 0.5, 300.0, -1e10], np.float32)
 IMAGE = random.normal(size=(2, 4, 6, 7)).astype(np.float32)
+WIDE = random.normal(size=(72, 64)).astype(np.float32)
 LONG = random.normal(size=20_000).astype(np.float32)
 
 _gather = functools.partial(lax.gather, mode="fill")
@@ -38,6 +39,17 @@ INDEX = np.array([[2], [0], [2], [7], [-1]], np.int32)
 
 def _convolve(x: Any, w: Any, **options: Any) -> Any:
     return lax.conv_general_dilated(x, w, **{"window_strides": (1, 1), "padding": [(1, 1), (1, 1)], **options})
+
+
+def _with_invariants(w: Any, x: Any) -> Any:
+    """Large arrays that depend on what does not change only, the last use of which is in each step's first elementwise operation."""
+
+    def step(carry: Any, row: Any) -> Any:
+        doubled = w.T * 2 + 1
+        carry = jnp.tanh((doubled - row[:, None]).sum() * 1e-4 + row @ w.T * 0.01 + carry)
+        return carry, (doubled * row[:, None]).max()
+
+    return lax.scan(step, jnp.zeros(w.shape[0], w.dtype), x)
 
 
 CASES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
@@ -106,6 +118,10 @@ CASES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "gradient of a pooling": (jax.grad(lambda x: (lax.reduce_window(x, -np.float32(np.inf), lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID") ** 2).sum()), [np.round(IMAGE)]),
     "scan": (lambda x, y: lax.scan(lambda c, t: (c * 0.5 + t @ y.T @ y, c.sum()), x[0], x), [X, Y]),
     "scan backwards": (lambda x: lax.scan(lambda c, t: (c + t, c), x[0], x, reverse=True), [X]),
+    "scan over what does not change": (_with_invariants, [WIDE, WIDE[:8]]),
+    "product of few rows": (lambda x, y: lax.dot_general(x, y, (((1,), (1,)), ((), ()))), [WIDE[:5], WIDE]),
+    "product over two dimensions": (lambda x, y: lax.dot_general(x, y, (((2, 0), (2, 0)), ((), ()))), [IMAGE[0], IMAGE[1]]),
+    "numbers computed twice": (lambda x, y: x * (y[0, 0] * 2 + 1) + x * (y[0, 0] * 2 + 1) - x * (y[0, 1] * 2), [X, Y]),
     "while": (lambda x: lax.while_loop(lambda c: c[0].sum() < 100, lambda c: (c[0] * 2, c[1] + 1), (jnp.abs(x), 0)), [X]),
     "long while": (lambda x: lax.while_loop(lambda c: c[1] < 60_000, lambda c: (c[0] * 0.9999 + 1, c[1] + 1), (x, 0)), [X]),
     "cond": (lambda x: [lax.cond(x[0, 0] > limit, lambda a: a + 1, lambda a: a * 2, x) for limit in (-9, 9)], [X]),
@@ -123,9 +139,11 @@ def test_primitive(name: str) -> None:
         closed = jax.make_jaxpr(function)(*arguments)
         expected = jax.tree_util.tree_leaves(jax.jit(function)(*arguments))
         with np.errstate(all="ignore"):
-            found = prepare(closed.jaxpr, closed.consts).run(arguments)
-    for mine, theirs in zip(found, expected, strict=True):
+            program = prepare(closed.jaxpr, closed.consts)
+            found, again = program.run(arguments), program.run(arguments)  # the second run is written out
+    for mine, theirs, second in zip(found, expected, again, strict=True):
         mine, theirs = np.asarray(mine), np.asarray(theirs)
+        assert mine.tobytes() == np.asarray(second).tobytes()
         assert mine.dtype == theirs.dtype and mine.shape == theirs.shape
         # rounding: of transcendental functions a few units, of sums as many as there are summands
         tolerance = 2e-2 if theirs.dtype.name in ("bfloat16", "float16") else 1e-4 if theirs.dtype.kind in "fc" else 0

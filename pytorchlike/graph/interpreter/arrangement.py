@@ -16,19 +16,19 @@ def _reshape(equation: Equation) -> Run:
     size = equation.outvars[0].aval.shape
     if equation.params.get("dimensions") is not None:
         raise NotInterpretable("reshape with dimensions")
-    return lambda x: np.reshape(x, size)
+    return lambda x: x.reshape(size)
 
 
 @primitive("squeeze", "expand_dims")
 def _squeeze(equation: Equation) -> Run:
     size = equation.outvars[0].aval.shape
-    return lambda x: np.reshape(x, size)
+    return lambda x: x.reshape(size)
 
 
 @primitive("transpose")
 def _transpose(equation: Equation) -> Run:
     order = equation.params["permutation"]
-    return lambda x: np.transpose(x, order)
+    return lambda x: x.transpose(order)
 
 
 @primitive("broadcast_in_dim")
@@ -39,10 +39,10 @@ def _broadcast_in_dim(equation: Equation) -> Run:
     for n, place in zip(old, places):
         full[place] = n
     if tuple(full) == tuple(size):
-        return lambda x: np.reshape(x, size)
+        return lambda x: x.reshape(size)
     if tuple(full[len(size) - len(old) :]) == tuple(old):
         return lambda x: np.broadcast_to(x, size)
-    return lambda x: np.broadcast_to(np.reshape(x, full), size)
+    return lambda x: np.broadcast_to(x.reshape(full), size)
 
 
 @primitive("broadcast_to")

@@ -14,25 +14,26 @@ from .table import Equation, NotInterpretable, Run, dtype_of, primitive
 _LONG_LOOP = 100_000
 
 
-def _closed(program: Any, equation: Equation) -> Prepared:
-    return prepare(program.jaxpr, program.consts, equation.sizes)
+def _closed(program: Any, equation: Equation, fixed: int = 0) -> Prepared:
+    return prepare(program.jaxpr, program.consts, equation.sizes, fixed)
 
 
 @primitive("scan")
 def _scan(equation: Equation) -> Run:
     p = equation.params
-    body = _closed(p["jaxpr"], equation)
+    constants, carried = p["num_consts"], p["num_carry"]
+    body = _closed(p["jaxpr"], equation, constants)
     if p["length"] * len(body.calls) > _LONG_LOOP:
         raise NotInterpretable("a long scan")
-    constants, carried = p["num_consts"], p["num_carry"]
     length, reverse = p["length"], p["reverse"]
     stacked = [(v.aval.shape, dtype_of(v)) for v in equation.outvars[carried:]]
 
     def run(*arrays: Any) -> list[Any]:
-        fixed, carry, rows = arrays[:constants], list(arrays[constants : constants + carried]), arrays[constants + carried :]
+        step = body.bound(arrays[:constants])
+        carry, rows = list(arrays[constants : constants + carried]), arrays[constants + carried :]
         results = [np.empty(size, dtype) for size, dtype in stacked]
         for k in range(length - 1, -1, -1) if reverse else range(length):
-            found = body.run((*fixed, *carry, *[row[k] for row in rows]))
+            found = step.run((*carry, *[row[k] for row in rows]))
             carry = found[:carried]
             for result, row in zip(results, found[carried:]):
                 result[k] = row
@@ -44,16 +45,17 @@ def _scan(equation: Equation) -> Run:
 @primitive("while")
 def _while(equation: Equation) -> Run:
     p = equation.params
-    condition, body = _closed(p["cond_jaxpr"], equation), _closed(p["body_jaxpr"], equation)
     for_condition, for_body = p["cond_nconsts"], p["body_nconsts"]
+    condition, body = _closed(p["cond_jaxpr"], equation, for_condition), _closed(p["body_jaxpr"], equation, for_body)
 
     def run(*arrays: Any) -> list[Any]:
         first, second = arrays[:for_condition], arrays[for_condition : for_condition + for_body]
+        goes_on, step = condition.bound(first), body.bound(second)
         carry = list(arrays[for_condition + for_body :])
         for _ in itertools.count() if equation.sizes is not None else range(_LONG_LOOP // max(1, len(body.calls))):
-            if not condition.run((*first, *carry))[0]:
+            if not goes_on.run(carry)[0]:
                 return carry
-            carry = body.run((*second, *carry))
+            carry = step.run(carry)
         # a long loop, whose length nobody knew: JAX runs the rest
         return [np.asarray(each) for each in equation.primitive.bind(*first, *second, *carry, **p)]
 

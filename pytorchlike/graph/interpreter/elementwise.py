@@ -206,6 +206,8 @@ def _convert(equation: Equation) -> Run:
         least, largest = np.iinfo(new).min, np.iinfo(new).max
 
         def saturate(x: Any) -> Any:
+            if x.ndim == 0 and least < (number := float(x)) < largest:
+                return new.type(int(number))
             x = np.asarray(x, np.float64)
             inside = (x > float(least)) & (x < float(largest))
             if inside.all():

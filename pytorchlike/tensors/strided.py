@@ -23,7 +23,7 @@ def _order(base: Geometry) -> tuple[int, ...]:
 def _memory(base: Geometry, value: Any) -> Any:
     """The elements in the order of memory, as a vector."""
     if not base.is_contiguous:
-        value = np.transpose(value, _order(base))
+        value = value.transpose(_order(base))
     return np.ascontiguousarray(value).reshape(-1)
 
 
@@ -36,9 +36,11 @@ def _from_memory(base: Geometry, memory: Any) -> Any:
 
 
 def _window(memory: Any, at: Geometry, start: int) -> Any:
-    raw = memory if memory.dtype.isbuiltin == 1 else memory.view(f"u{memory.itemsize}")  # numpy knows no strides of float8
-    window = as_strided(raw[start:], at.size, [s * raw.itemsize for s in at.stride])
-    return window if raw is memory else window.view(memory.dtype)
+    item, dtype = memory.itemsize, memory.dtype
+    if dtype.isbuiltin == 1:
+        return np.ndarray(at.size, dtype, memory, start * item, [s * item for s in at.stride])  # ten times as fast as `as_strided`
+    raw = memory.view(f"u{item}")  # numpy knows no strides of float8
+    return as_strided(raw[start:], at.size, [s * item for s in at.stride]).view(dtype)
 
 
 def _is_disjoint(at: Geometry) -> bool:

@@ -59,8 +59,8 @@ def _special(equation: Equation) -> Run:
     if len(equation.invars) == 1 and math.prod(equation.outvars[0].aval.shape) >= _SMALL:
         return functools.partial(_in_blocks, _block_kernel(name))
     if name in _SCALAR:
-        single = np.vectorize(_SCALAR[name], otypes=[dtype])
-        return lambda x: single(x) if x.size else x
+        single = _SCALAR[name]
+        return lambda x: np.fromiter(map(single, x.ravel().tolist()), dtype, x.size).reshape(x.shape)
     import scipy.special
 
     function = getattr(scipy.special, _SPECIAL[name])

@@ -195,16 +195,9 @@ class _Builder:
         maker = PRIMITIVES.get(name)
         if maker is None:
             raise NotInterpretable(name)
-        sizes = self.sizes
-        if sizes is None:
+        if self.sizes is None:
             return maker(Equation(equation.primitive, equation.params, equation.invars, equation.outvars, None))
-        run = sizes.program.unchanging.get(id(equation))
-        if run is None:
-            concrete, depends = sizes.equation(equation)
-            run = maker(concrete)
-            if not depends:
-                sizes.program.unchanging[id(equation)] = run
-        return run
+        return self.sizes.prepared(equation, maker)
 
 
 def _key_of_scalar(equation: Any, name: str, inputs: list[int]) -> tuple | None:

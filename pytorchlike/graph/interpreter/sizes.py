@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Any
 
-import jax
 from jax.export import is_symbolic_dim
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
@@ -36,13 +36,13 @@ class SymbolicProgram:
     Attributes:
         jaxpr, consts: the program.
         outputs: shape (with symbols) and dtype of each result.
-        texts: symbolic size -> its compiled text, which computes it from the symbols.
-        unchanging: id of an equation without symbols -> the function that runs it, whatever the sizes.
+        texts: id of a symbolic size -> its compiled text, which computes it from the symbols.
+        unchanging: id of an equation -> the function that runs it, where that is the same for all sizes.
     """
 
     def __init__(self, closed: Any, outputs: tuple[Any, ...]) -> None:
         self.jaxpr, self.consts, self.outputs = closed.jaxpr, closed.consts, outputs
-        self.texts: dict[Any, CodeType] = {}
+        self.texts: dict[int, CodeType] = {}
         self.unchanging: dict[int, Any] = {}
         self._places: dict[int, tuple[list[str], list[Any]]] = {}
 
@@ -56,12 +56,33 @@ class SymbolicProgram:
 
 
 class _Variable:
-    """Stands for a variable of a jaxpr, with the size as numbers."""
+    """Stands for a variable of a jaxpr, with the size as numbers.
 
-    __slots__ = ("aval",)
+    Attributes:
+        was_asked: somebody has looked at the size.
+    """
 
-    def __init__(self, aval: Any) -> None:
-        self.aval = aval
+    __slots__ = ("sizes", "symbolic", "dtype", "was_asked")
+
+    def __init__(self, sizes: Sizes, symbolic: Any) -> None:
+        self.sizes, self.symbolic, self.dtype, self.was_asked = sizes, symbolic, symbolic.dtype, False
+
+    @property
+    def aval(self) -> _Variable:
+        return self
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        self.was_asked = True
+        return self.sizes.shape(self.symbolic.shape)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.symbolic.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
 
 
 class Sizes:
@@ -71,31 +92,40 @@ class Sizes:
         numbers: symbol's name -> number.
     """
 
-    __slots__ = ("program", "numbers")
+    __slots__ = ("program", "numbers", "_known")
 
     def __init__(self, program: SymbolicProgram, numbers: dict[str, int]) -> None:
         self.program, self.numbers = program, numbers
+        self._known: dict[int, int] = {}
 
     def number(self, size: Any) -> int:
         """A symbolic size as a number."""
-        code = self.program.texts.get(size)
-        if code is None:
-            code = self.program.texts[size] = compile(str(size).replace("^", "**"), "<size>", "eval")
-        return eval(code, _FUNCTIONS, self.numbers)  # the text is JAX's own, of a size that it made
+        found = self._known.get(id(size))  # comparing symbolic sizes is slow; the program holds them
+        if found is None:
+            code = self.program.texts.get(id(size))
+            if code is None:
+                code = self.program.texts[id(size)] = compile(str(size).replace("^", "**"), "<size>", "eval")
+            found = self._known[id(size)] = eval(code, _FUNCTIONS, self.numbers)  # the text is JAX's own, of a size that it made
+        return found
 
     def shape(self, shape: tuple[Any, ...]) -> tuple[int, ...]:
         """A shape as numbers."""
         return tuple([self.number(n) if is_symbolic_dim(n) else n for n in shape])
 
-    def equation(self, equation: Any) -> tuple[Any, bool]:
-        """An equation with numbers in the place of symbols, and whether there were any."""
+    def prepared(self, equation: Any, maker: Callable[[Any], Any]) -> Any:
+        """What a maker makes of an equation with numbers in the place of symbols; what does not depend on them is made once for all."""
+        unchanging = self.program.unchanging
+        found = unchanging.get(id(equation))
+        if found is not None:
+            return found
         names, variables = self.program.places_of(equation)
-        if not names and not variables:
-            return Equation(equation.primitive, equation.params, equation.invars, equation.outvars, self), False
-        params = {**equation.params, **{name: self._replaced(equation.params[name]) for name in names}}
-        known = {v: _Variable(jax.ShapeDtypeStruct(self.shape(v.aval.shape), v.aval.dtype)) for v in variables}
+        params = {**equation.params, **{name: self._replaced(equation.params[name]) for name in names}} if names else equation.params
+        known = {v: _Variable(self, v.aval) for v in variables}
         inputs, outputs = ([v if isinstance(v, Literal) else known.get(v, v) for v in each] for each in (equation.invars, equation.outvars))
-        return Equation(equation.primitive, params, inputs, outputs, self), True
+        found = maker(Equation(equation.primitive, params, inputs, outputs, self))
+        if not names and not any(variable.was_asked for variable in known.values()):
+            unchanging[id(equation)] = found
+        return found
 
     def _replaced(self, parameter: Any) -> Any:
         if is_symbolic_dim(parameter):

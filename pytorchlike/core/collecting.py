@@ -1,29 +1,20 @@
-"""The cycle collector passes over what an import makes: importing JAX makes a hundred thousand objects that stay as long as the process.
+"""Importing this module imports JAX while Python's cycle collector rests; `freeze` has the collector pass over what exists.
 
-The collector looks at all of them at each full collection, which takes 80 ms, and as recording traces makes many objects, the first
-seconds of a script have several.  `gc.freeze` is Python's means against that.  What was there before the import, and would have become a
-cycle without an owner, is not collected either.
+JAX makes a hundred thousand objects that stay as long as the process.  The collector looks at all of them at each full collection, which
+takes 80 ms, and as recording traces makes many objects, the first seconds of a script have several.  `gc.freeze` is Python's means against
+that.  What was there before, and becomes a cycle without an owner, is not collected either.
 """
 
 from __future__ import annotations
 
 import gc
-import importlib
 
-__all__ = ["freeze", "import_without_collections"]
+from .lazy import uncollected
 
+with uncollected():
+    import jax.numpy  # noqa: F401
 
-def import_without_collections(*names: str) -> None:
-    """Import modules while the collector rests, and freeze what they made."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        for name in names:
-            importlib.import_module(name)
-    finally:
-        if collects:
-            gc.enable()
-    freeze()
+__all__ = ["freeze"]
 
 
 def freeze() -> None:
@@ -33,4 +24,4 @@ def freeze() -> None:
     gc.freeze()
 
 
-import_without_collections("jax", "jax.numpy")
+freeze()

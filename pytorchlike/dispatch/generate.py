@@ -359,18 +359,21 @@ def _place(operator: Operator, arguments: tuple[Any, ...], tables: dict[str, dic
         return None, ()
     parts: list[Any] = []
     pattern = "table"
-    tensor_count = sum(a.type == "Tensor" for a in operator.schema.arguments)
+    types = [a.type for a in operator.schema.arguments]
+    takes_numbers = types.count("Tensor") == 2 and "Tensor?" not in types  # see `_number_cases`
     for a, value in zip(operator.schema.arguments, arguments):
         if a.type == "Tensor?":
-            pattern = "table_without" if value is None else pattern
+            pattern = "table_without" if value is None and pattern else pattern
         elif a.type == "Tensor" and not isinstance(value, Tensor):
             kind = {float: "table_float", int: "table_int"}.get(type(value))
-            pattern = kind if kind and tensor_count == 2 and value is not arguments[0] else ""
+            pattern = kind if kind and takes_numbers and value is not arguments[0] else ""
         elif not a.is_tensor and (not a.is_scalar or a.name in operator.static):
             parts += [value, value.__class__][: len(_key_parts(operator, a))]
         elif a.is_scalar and value is not a.default:
             pattern = ""
-    return (tables[pattern], tuple(parts)) if pattern and not _unhashable(*parts) else (None, ())
+    if not pattern or _unhashable(*parts) or any(isinstance(p, Tensor) or isinstance(p, tuple) and any(isinstance(q, Tensor) for q in p) for p in parts):
+        return None, ()  # a tensor in the place of an int is that number today
+    return tables[pattern], tuple(parts)
 
 
 def _remember(operator: Operator, arguments: tuple[Any, ...], tables: dict[str, dict]) -> Any:

@@ -73,7 +73,7 @@ class Prepared:
         _perform(self.once, places)
         for _, _, result in self.once:
             for place in (result,) if type(result) is int else result:
-                if type(places[place]) is np.ndarray:
+                if np.ndim(places[place]) > 1:
                     places[place] = np.ascontiguousarray(places[place])  # a transposed matrix is a slow operand of small products
         return Prepared(self.calls, places, self.inputs, self.outputs, given=len(fixed))
 

@@ -70,7 +70,7 @@ def run(between=lambda training, k: None, scale=lambda k: 1.0, **options):
     return training
 
 
-@pytest.mark.parametrize("options", [{}, {"kind": "SGD"}, {"kind": "RMSprop"}, {"scheduled": True}, {"dropout": 0.5}, {"width": 1024}, {"kind": "AdamW", "scheduled": True, "dropout": 0.3}])
+@pytest.mark.parametrize("options", [{}, {"kind": "SGD"}, {"kind": "RMSprop"}, {"scheduled": True}, {"dropout": 0.5}, {"width": 1024, "kind": "SGD"}, {"kind": "AdamW", "scheduled": True, "dropout": 0.3}])
 def test_undisturbed(options):
     training = run(**options)
     assert training.replay.steady is not None and training.replay.unsteady == 1

@@ -19,6 +19,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..core.dtype import bfloat16, float16
+from ..dispatch.bind import broadcast_shapes
 from ..dispatch.call import general_inplace
 from ..dispatch.derivative import sum_to_size
 from ..dispatch.registry import FUNCTION, Operator, composite, lookup, op, parameters
@@ -34,25 +36,50 @@ _inner = functools.partial(composite, forms=FUNCTION, namespaces=())
 
 # ---------------------------------------------------------------------------------------------------------------- what a row comes down to
 def _gradient(forward: Operator, argument: str, g: Any, known: Named) -> Any:
-    """The gradient of an operator, of arrays: by its rule, else by ``jax.vjp`` of its body."""
+    """The gradient of an operator, of arrays: by its rule, else by ``jax.vjp`` of its body.
+
+    Raises:
+        RuntimeError: ``g`` has not the size of the operator's result.
+    """
+    names = [a.name for a in forward.schema.arguments]
+
+    def run(changed: Named) -> Any:
+        return forward.body(*[changed.get(name, known.get(name)) for name in names])
+
     rule = forward.rules.get(argument)
     if rule is not None:
+        arrays = {name: value for name, value in known.items() if hasattr(value, "shape")}
+        broadcast_shapes(g.shape, (known["result"] if "result" in known else jax.eval_shape(run, arrays)).shape)
         values = {"g": g, **known, **{f"{name}_meta": value for name, value in known.items()}}
         found = rule(**{name: values[name] for name in parameters(rule)})
     else:
-        arguments = [a.name for a in forward.schema.arguments]
-        result, pull = jax.vjp(lambda x: forward.body(*[x if name == argument else known[name] for name in arguments]), known[argument])
+        at = known[argument]
+        at = jnp.zeros(at.shape, at.dtype) if isinstance(at, jax.ShapeDtypeStruct) else at
+        result, pull = jax.vjp(lambda x: run({argument: x}), at)
+        broadcast_shapes(g.shape, result.shape)
         found = jnp.conj(pull(jnp.broadcast_to(jnp.conj(g), result.shape))[0])
     own = known.get(argument, g)  # not there where the rule asks for the result alone
     return found if found.dtype == own.dtype else found.astype(own.dtype)
 
 
-def _signature(names: list[str]) -> inspect.Signature:
-    return inspect.Signature([inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names])
+class _Body:
+    """A body whose parameters are those of a schema; it is parsed when the operator is first called."""
+
+    def __init__(self, schema: str) -> None:
+        self.schema = schema
+
+    @functools.cached_property
+    def names(self) -> list[str]:
+        """The schema's arguments."""
+        return [a.name for a in parse(f"{self.schema} -> Tensor").arguments]
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.Signature([inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in self.names])
 
 
-class _Derived:
-    """The body of a backward operator whose first argument is the gradient of the forward operator's result.
+class _Derived(_Body):
+    """The gradient of an operator; the first argument is the gradient of that operator's result.
 
     Args:
         schema: torch's, without the result.
@@ -62,17 +89,9 @@ class _Derived:
     """
 
     def __init__(self, schema: str, forward: str | Callable[[Named], str], argument: str, translate: Callable[[Named], Named]) -> None:
-        self.schema, self.forward, self.argument, self.translate = schema, forward, argument, translate
+        super().__init__(schema)
+        self.forward, self.argument, self.translate = forward, argument, translate
         self.__doc__ = f"The gradient of `{forward if isinstance(forward, str) else 'convolution'}` with respect to ``{argument}``."
-
-    @functools.cached_property
-    def names(self) -> list[str]:
-        """The schema's arguments."""
-        return [a.name for a in parse(f"{self.schema} -> Tensor").arguments]
-
-    @property
-    def __signature__(self) -> inspect.Signature:
-        return _signature(self.names)
 
     def known(self, named: Named) -> tuple[Operator, dict[str, Any]]:
         """The forward operator and its arguments by name: translated, of the same name, or the default."""
@@ -107,13 +126,14 @@ def _declare(schema: str, forward: str | Callable[[Named], str], argument: str =
 
 
 def _empty(shape: Any, like: Any) -> Any:
-    """What stands for an argument that is not given, and of which the rule asks for the shape and dtype alone."""
+    """What stands for an argument that is not given, and of which the derivative asks for the shape and dtype alone."""
     return jax.ShapeDtypeStruct(tuple(shape), like.dtype)
 
 
 # ---------------------------------------------------------------------------------------------------------------- activations
 for _schema, _forward in (
     ("gelu_backward(Tensor grad_output, Tensor self, *, str approximate='none')", "gelu"),
+    ("infinitely_differentiable_gelu_backward(Tensor grad, Tensor self)", "gelu"),
     ("silu_backward(Tensor grad_output, Tensor self)", "silu"),
     ("mish_backward(Tensor grad_output, Tensor self)", "mish"),
     ("leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result)", "leaky_relu"),
@@ -158,6 +178,13 @@ def rrelu_with_noise_backward(grad_output, self, noise, lower, upper, training, 
     if training and upper - lower > 1e-6:
         return grad_output * noise
     return lookup("leaky_relu_backward")(grad_output, self, (lower + upper) / 2, self_is_result)
+
+
+@_inner("_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)")
+def _prelu_kernel_backward(grad_output, self, weight):
+    """The gradients of `_prelu_kernel` with respect to input and weight, the latter of the input's size."""
+    is_positive = self > 0
+    return grad_output.where(is_positive, weight * grad_output), (self * grad_output).masked_fill(is_positive, 0)
 
 
 # ---------------------------------------------------------------------------------------------------------------- losses
@@ -239,6 +266,10 @@ def matmul_backward(grad, self, other, mask):
 _declare("_cdist_backward(Tensor grad, Tensor x1, Tensor x2, float p, Tensor cdist)", "cdist", "x1", lambda a: {"result": a["cdist"]})
 
 
+_declare("_pdist_backward(Tensor grad, Tensor self, float p, Tensor pdist)", "pdist", "input",
+         lambda a: {"input": a["self"], "result": a["pdist"]})  # fmt: skip
+
+
 # ---------------------------------------------------------------------------------------------------------------- norms
 def _normalization(g: Any, x: Any, mean: Any, scale: Any, weight: Any, reduced: tuple[int, ...], constant: bool = False) -> tuple[Any, Any]:
     """The gradient of ``(x - mean) * scale * weight`` with respect to ``x``, and the elements of that with respect to ``weight``.
@@ -256,6 +287,22 @@ def _normalization(g: Any, x: Any, mean: Any, scale: Any, weight: Any, reduced: 
     return away * scale, g * normalized
 
 
+def _wide(*tensors: Any) -> tuple[Any, ...]:
+    """Tensors of half precision in float32."""
+    return tuple([t.float() if t is not None and t.dtype in (float16, bfloat16) else t for t in tensors])
+
+
+def _shaped(tensor: Any, shape: tuple[int, ...]) -> Any:
+    return None if tensor is None else tensor.reshape(shape)
+
+
+def _asked(output_mask: Any, input: Any, weight: Any, *gradients: Callable[[], Any]) -> tuple[Any, Any, Any]:
+    """The gradients of input, weight and bias that a mask asks for, in the dtypes of input and weight."""
+    kinds = (input.dtype, *[input.dtype if weight is None else weight.dtype] * 2)
+    first, second, third = [make().to(kind) if wanted else None for make, kind, wanted in zip(gradients, kinds, output_mask)]
+    return first, second, third
+
+
 @_inner(
     "native_layer_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, "
     "bool[3] output_mask) -> (Tensor, Tensor, Tensor)"
@@ -264,13 +311,11 @@ def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, we
     """The gradients of `native_layer_norm` with respect to input, weight and bias, from its statistics."""
     count = len(normalized_shape)
     leading = tuple(range(input.dim() - count))
-    of_input, of_weight = _normalization(grad_out, input, mean, rstd, weight, tuple(range(-count, 0)))
-    total = (lambda x: x.sum(leading)) if leading else (lambda x: x)
-    return (
-        of_input if output_mask[0] else None,
-        total(of_weight) if output_mask[1] and weight is not None else None,
-        total(grad_out) if output_mask[2] and bias is not None else None,
-    )
+    g, x, mean, scale, parameter = _wide(grad_out, input, mean, rstd, weight)
+    of_input, of_weight = _normalization(g, x, mean, scale, parameter, tuple(range(-count, 0)))
+    sums = [of_weight.sum(leading), g.sum(leading)] if leading else [of_weight, g]
+    there = [wanted and t is not None for wanted, t in zip(output_mask, (input, weight, bias))]
+    return _asked(there, input, weight, lambda: of_input, lambda: sums[0], lambda: sums[1])
 
 
 @_inner(
@@ -279,15 +324,14 @@ def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, we
 )
 def native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask):
     """The gradients of `native_group_norm` with respect to input, weight and bias, from its statistics."""
-    shape = (N, group, C // group, HxW)
-    g, x = grad_out.reshape(shape), input.reshape(shape)
-    parameter = None if weight is None else weight.reshape(1, group, C // group, 1)
-    of_input, of_weight = _normalization(g, x, mean.reshape(N, group, 1, 1), rstd.reshape(N, group, 1, 1), parameter, (2, 3))
-    return (
-        of_input.reshape(input.shape) if output_mask[0] else None,
-        of_weight.sum((0, 3)).reshape(C) if output_mask[1] else None,
-        g.sum((0, 3)).reshape(C) if output_mask[2] else None,
-    )
+    wide = _wide(grad_out, input, mean, rstd, weight)
+    shapes = [(N, group, C // group, HxW)] * 2 + [(N, group, 1, 1)] * 2 + [(1, group, C // group, 1)]
+    g, x, mean, scale, parameter = [_shaped(t, shape) for t, shape in zip(wide, shapes)]
+    of_input, of_weight = _normalization(g, x, mean, scale, parameter, (2, 3))
+    return _asked(
+        output_mask, input, weight,
+        lambda: of_input.reshape(input.shape), lambda: of_weight.sum((0, 3)).reshape(C), lambda: g.sum((0, 3)).reshape(C),
+    )  # fmt: skip
 
 
 @_inner(
@@ -298,13 +342,10 @@ def native_batch_norm_backward(grad_out, input, weight, running_mean, running_va
     """The gradients of `native_batch_norm` with respect to input, weight and bias, from the batch's or the running statistics."""
     rest = (0, *range(2, input.dim()))
     mean, scale = (save_mean, save_invstd) if train else (running_mean, (running_var + eps).rsqrt())
-    mean, scale, parameter = (None if t is None else t.reshape(-1, *[1] * (input.dim() - 2)) for t in (mean, scale, weight))
-    of_input, of_weight = _normalization(grad_out, input, mean, scale, parameter, rest, constant=not train)
-    return (
-        of_input if output_mask[0] else None,
-        of_weight.sum(rest) if output_mask[1] else None,
-        grad_out.sum(rest) if output_mask[2] else None,
-    )
+    g, x, *wide = _wide(grad_out, input, mean, scale, weight)
+    mean, scale, parameter = [_shaped(t, (-1, *[1] * (input.dim() - 2))) for t in wide]
+    of_input, of_weight = _normalization(g, x, mean, scale, parameter, rest, constant=not train)
+    return _asked(output_mask, input, weight, lambda: of_input, lambda: of_weight.sum(rest), lambda: g.sum(rest))
 
 
 @_inner("native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor")
@@ -314,16 +355,16 @@ def native_dropout_backward(grad_output, mask, scale):
 
 
 # ---------------------------------------------------------------------------------------------------------------- pools
-def _declare_maximum(schema: str, spatial: int) -> None:
-    arguments = [a.name for a in parse(f"{schema} -> Tensor").arguments]
+class _Maximum(_Body):
+    """The gradient of a pool of maxima over so many dimensions: what arrives goes to the elements that were the maxima."""
 
-    def maximum(*values: Any) -> Any:
-        known = dict(zip(arguments, values, strict=True))
-        return scatter_plane(known["grad_output"], known["indices"], known["self"].shape[known["self"].ndim - spatial :])
+    def __init__(self, schema: str, spatial: int) -> None:
+        super().__init__(schema)
+        self.spatial = spatial
 
-    maximum.__doc__ = f"The gradient of `{schema.partition('_backward')[0]}`: what arrives goes to the elements that were the maxima."
-    maximum.__signature__ = _signature(arguments)  # type: ignore[attr-defined]
-    op(f"{schema} -> Tensor", forms=FUNCTION, namespaces=())(maximum)
+    def __call__(self, *arguments: Any) -> Any:
+        named = dict(zip(self.names, arguments, strict=True))
+        return scatter_plane(named["grad_output"], named["indices"], named["self"].shape[named["self"].ndim - self.spatial :])
 
 
 def _declare_pools(spatial: int) -> None:
@@ -332,15 +373,12 @@ def _declare_pools(spatial: int) -> None:
         f"avg_pool{spatial}d_backward(Tensor grad_output, Tensor self, {window}, bool ceil_mode, bool count_include_pad, int? divisor_override)",
         f"avg_pool{spatial}d", "input", lambda a: {"input": a["self"], "stride": a["stride"] or None},
     )  # fmt: skip
-    _declare_maximum(
+    for schema in (
         f"max_pool{spatial}d_with_indices_backward(Tensor grad_output, Tensor self, {window}, int[{spatial}] dilation, bool ceil_mode, Tensor indices)",
-        spatial,
-    )
-    _declare_maximum(f"adaptive_max_pool{spatial}d_backward(Tensor grad_output, Tensor self, Tensor indices)", spatial)
-    _declare_maximum(
+        f"adaptive_max_pool{spatial}d_backward(Tensor grad_output, Tensor self, Tensor indices)",
         f"fractional_max_pool{spatial}d_backward(Tensor grad_output, Tensor self, int[{spatial}] kernel_size, int[{spatial}] output_size, Tensor indices)",
-        spatial,
-    )
+    ):
+        op(f"{schema} -> Tensor", forms=FUNCTION, namespaces=())(_Maximum(schema, spatial))
 
     @op(f"_adaptive_avg_pool{spatial}d_backward(Tensor grad_output, Tensor self) -> Tensor", forms=FUNCTION, namespaces=())
     def average(grad_output, self):
@@ -392,6 +430,12 @@ def _declare_padding(kind: str, mode: str, spatial: int) -> None:
 for _count in (1, 2, 3):
     _declare_padding("reflection", "reflect", _count)
     _declare_padding("replication", "replicate", _count)
+
+
+_declare(
+    "affine_grid_generator_backward(Tensor grad, int[] size, bool align_corners)", "affine_grid_generator", "theta",
+    lambda a: {"theta": _empty((a["size"][0], len(a["size"]) - 2, len(a["size"]) - 1), a["grad"])},
+)  # fmt: skip
 
 
 _SAMPLING = "Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners"
@@ -482,6 +526,16 @@ _declare(
     "masked_scatter_backward(Tensor grad_output, Tensor mask, int[] sizes)", "masked_scatter", "source",
     lambda a: {"self": a["grad_output"], "source": _empty(a["sizes"], a["grad_output"])},
 )  # fmt: skip
+
+
+@_inner("value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, int[] sizes, bool keepdim) -> Tensor")
+def value_selecting_reduction_backward(grad, dim, indices, sizes, keepdim):
+    """The gradient of reductions that select one element of a line, as `max` does: zeros around what arrives."""
+    if not sizes:
+        return grad.clone()
+    if not keepdim:
+        grad, indices = grad.unsqueeze(dim), indices.unsqueeze(dim)
+    return grad.new_zeros(sizes).scatter(dim, indices, grad)
 
 
 @_inner("masked_select_backward(Tensor grad, Tensor input, Tensor mask) -> Tensor")

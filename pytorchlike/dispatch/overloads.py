@@ -164,7 +164,9 @@ _SAME_DECLARATION = frozenset(
 _WITH_TARGETS = {
     "dim_values": "dim", "dim_max": "dim", "dim_min": "dim", "out_mode": "Tensor_mode", "out_tol_tensor": "tol_tensor", "out_rcond_tensor": "rcond_tensor",
     "OutTensor": "Tensor", "OutScalar_Self": "Scalar_Self", "OutScalar_Other": "Scalar_Other",
-    **dict.fromkeys(("values", "values_stable", "U", "Q", "X", "L", "a", "eigvals", "eigenvalues", "inverse", "sign", "result", "output"), "default"),
+    **dict.fromkeys(
+        ("values", "values_stable", "U", "Q", "X", "L", "a", "eigvals", "eigenvalues", "inverse", "sign", "result", "output", "grad_input"), "default"
+    ),
 }  # fmt: skip
 #: Overloads that are aten's default where a function of ``nn.functional`` has the name, but other arguments.
 _DEFAULTS = frozenset({"native", "rows", "both"})

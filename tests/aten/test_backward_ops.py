@@ -196,3 +196,13 @@ def test_refused_as_in_torch(call: str) -> None:
     for torch in (real_torch, ours):
         with pytest.raises(RuntimeError):
             _called(torch, call)
+
+
+def test_the_overload_with_a_target() -> None:
+    """``grad_input``, and where torch has no other."""
+    results = []
+    for module in (real_torch, ours):
+        x, g, made = module.linspace(-2, 2, 6), module.linspace(1, 2, 6), module.empty(6)
+        assert module.ops.aten.gelu_backward.grad_input(g, x, grad_input=made) is made
+        results.append(made.tolist())
+    assert results[1] == pytest.approx(results[0], rel=1e-5)

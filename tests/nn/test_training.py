@@ -15,8 +15,8 @@ from pytorchlike.graph import counters, executors
 STEPS = 20
 #: Of a run that is long enough for small differences to grow.
 LONG = 200
-#: By this step every program has come again and has been compiled fully (graph/tiers.py).
-SETTLED = 5
+#: By this step every program has come again and has been compiled fully (graph/tiers.py), and compiled calls keep their state packed.
+SETTLED = 12
 
 
 def perceptron(torch: Any) -> tuple:

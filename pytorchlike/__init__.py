@@ -5,8 +5,9 @@ Only names stand here; what they mean is in the layers below (see docs/architect
 
 from __future__ import annotations
 
-from .core import collecting as _collecting  # isort: skip  # imports JAX
+from .core import collecting as _  # isort: skip  # imports JAX
 
+import gc as _gc
 from math import e, inf, nan, pi
 
 from . import aten as _aten
@@ -145,4 +146,4 @@ __getattr__, __dir__ = _operator_namespace(
      "DisableTorchFunctionSubclass": "_C", "Future": "futures", "get_device_module": "utils._device", "to_dlpack": "utils.dlpack"},
 )  # fmt: skip
 
-_collecting.freeze()
+_gc.freeze()  # see core/collecting.py

@@ -1,4 +1,4 @@
-"""Importing this module imports JAX while Python's cycle collector rests; `freeze` has the collector pass over what exists.
+"""Importing this module imports JAX while Python's cycle collector rests; then the collector passes over what exists.
 
 JAX makes a hundred thousand objects that stay as long as the process.  The collector looks at all of them at each full collection, which
 takes 80 ms, and as recording traces makes many objects, the first seconds of a script have several.  `gc.freeze` is Python's means against
@@ -14,14 +14,4 @@ from .lazy import uncollected
 with uncollected():
     import jax.numpy  # noqa: F401
 
-__all__ = ["freeze"]
-
-
-def freeze() -> None:
-    """Let the collector pass over everything that exists now, but for the garbage that it finds quickly."""
-    if gc.isenabled():
-        gc.collect(1)
-    gc.freeze()
-
-
-freeze()
+gc.freeze()

@@ -5,7 +5,7 @@ Only names stand here; what they mean is in the layers below (see docs/architect
 
 from __future__ import annotations
 
-from .core import collecting as _  # isort: skip  # imports JAX
+from .core import collecting as _collecting  # isort: skip  # imports JAX
 
 import gc as _gc
 from math import e, inf, nan, pi

@@ -6,6 +6,7 @@ import pytest
 
 import pytorchlike as torch
 from pytorchlike import nn
+from pytorchlike.graph import tiers
 
 from .test_guards import same
 
@@ -128,6 +129,7 @@ def test_keywords_modules_and_steps():
         same(compiled(x, gate=gate), module(x, gate=gate))
 
 
+@tiers.forced("")  # only what is compiled fully is packed
 def test_number_of_a_training_step():
     found = []
     for wrap in (lambda f: f, torch.compile):

@@ -139,7 +139,9 @@ def test_out(sample: Sample, dtype: str, outcome: Outcome) -> None:
             oracle.compare_outcomes(mine[what], expected, sample.tolerance, f"{sample.path}: {what}")
 
 
-@pytest.mark.parametrize(("sample", "dtype"), _first_of_each_path(CASES))
+@pytest.mark.parametrize(  # each operator is compiled by itself, which takes long
+    ("sample", "dtype"), [pytest.param(*c.values, id=c.id, marks=[pytest.mark.slow] if k % 3 else []) for k, c in enumerate(_first_of_each_path(CASES))]
+)
 def test_immediate(sample: Sample, dtype: str) -> None:
     """The immediate executor gives the same results, forms included."""
     from pytorchlike.graph import executors

@@ -137,11 +137,12 @@ def _averaged_model(model, optimizer):
 
 STEPS = {"plain": _plain, "clipped, with a schedule": _clipped_with_schedule, "accumulated": _accumulated, "averaged": _averaged, "averaged model": _averaged_model,
          "two optimizers": _two_optimizers, "scaled": _scaled}  # fmt: skip
+#: Of these a default run takes SGD, of the others AdamW.
+QUICK = {"plain", "averaged", "accumulated"}
 
 
 @tiers.forced(tiers.FULL)  # Adam makes steps of rounding errors in gradients that are zero, so the rounding has to be the same
-@pytest.mark.parametrize("optimizer", ["SGD", "AdamW"])
-@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize(("name", "optimizer"), [pytest.param(n, o, marks=[pytest.mark.slow] if (n in QUICK) != (o == "SGD") else []) for n in STEPS for o in ("SGD", "AdamW")])
 def test_training_step(name, optimizer):
     found = []
     for wrap in (lambda f: f, torch.compile):

@@ -25,6 +25,7 @@ from ..dispatch.call import general_inplace
 from ..dispatch.derivative import sum_to_size
 from ..dispatch.registry import FUNCTION, Operator, composite, lookup, op, parameters
 from ..dispatch.schema import parse
+from .dispatched import SCALES, UPSAMPLINGS
 from .elementwise import beside, rounded_once
 from .sparse_tensor import coo, host, index_tensor
 from .windows import scatter_plane
@@ -401,7 +402,7 @@ def adaptive_avg_pool3d_backward(grad_output, self):
 # ---------------------------------------------------------------------------------------------------------------- images
 def _declare_upsampling(kind: str, mode: str, spatial: int) -> None:
     corners = "" if "nearest" in mode else ", bool align_corners"
-    scales = {1: ("scales",), 2: ("scales_h", "scales_w"), 3: ("scales_d", "scales_h", "scales_w")}[spatial]
+    scales = SCALES[spatial]
     arguments = ", ".join([f"float? {name}=None" for name in scales])
     schema = f"{kind}{spatial}d_backward(Tensor grad_output, int[{spatial}] output_size, int[{spatial + 2}] input_size{corners}, {arguments})"
 
@@ -414,10 +415,7 @@ def _declare_upsampling(kind: str, mode: str, spatial: int) -> None:
     _declare(schema, "_interpolate", "input", translate)
 
 
-for _kind, _mode, _counts in (
-    ("upsample_nearest", "nearest", (1, 2, 3)), ("_upsample_nearest_exact", "nearest-exact", (1, 2, 3)), ("upsample_linear", "linear", (1,)),
-    ("upsample_bilinear", "bilinear", (2,)), ("upsample_trilinear", "trilinear", (3,)), ("upsample_bicubic", "bicubic", (2,)),
-):  # fmt: skip
+for _kind, _mode, _counts in UPSAMPLINGS:
     for _count in _counts:
         _declare_upsampling(_kind, _mode, _count)
 

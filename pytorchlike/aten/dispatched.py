@@ -57,10 +57,14 @@ def _safe_softmax(self, dim, dtype=None):
 
 
 # ---------------------------------------------------------------------------------------------------------------- sizes of images
+#: Dimensions -> aten's names of their scales.
+SCALES = {1: ("scales",), 2: ("scales_h", "scales_w"), 3: ("scales_d", "scales_h", "scales_w")}
+
+
 def _upsampling(kind: str, mode: str, spatial: int) -> None:
     name = f"{kind}{spatial}d"
     corners = "" if "nearest" in mode else ", bool align_corners"
-    scales = {1: ("scales",), 2: ("scales_h", "scales_w"), 3: ("scales_d", "scales_h", "scales_w")}[spatial]
+    scales = SCALES[spatial]
     antialias = name.endswith("_aa")
 
     def resize(x: Tensor, size: Any, align_corners: bool | None, factors: Any) -> Tensor:
@@ -83,10 +87,12 @@ def _upsampling(kind: str, mode: str, spatial: int) -> None:
     sized.__doc__ = vector.__doc__ = f"`nn.functional.interpolate` with mode ``{mode}``."
 
 
-for _kind, _mode, _counts in (
+#: aten's name -> the mode of `nn.functional.interpolate`, and for how many dimensions there is one.
+UPSAMPLINGS = (
     ("upsample_nearest", "nearest", (1, 2, 3)), ("_upsample_nearest_exact", "nearest-exact", (1, 2, 3)), ("upsample_linear", "linear", (1,)),
     ("upsample_bilinear", "bilinear", (2,)), ("upsample_trilinear", "trilinear", (3,)), ("upsample_bicubic", "bicubic", (2,)),
-):  # fmt: skip
+)  # fmt: skip
+for _kind, _mode, _counts in UPSAMPLINGS:
     for _count in _counts:
         _upsampling(_kind, _mode, _count)
 

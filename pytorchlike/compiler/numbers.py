@@ -57,9 +57,7 @@ def operand_uses(code: types.CodeType, name: str, kind: str = "parameter") -> in
         if instruction.opname not in _READS[kind] or loops or not _is_operand(instructions[at + 1 :]):
             return None
         uses += 1
-    if name in code.co_cellvars and kind == "parameter" or (uses and code.co_flags & _SUSPENDED):
-        return None
-    return None if _INSPECTING & {*code.co_names} else uses
+    return None if _INSPECTING & {*code.co_names} or uses and code.co_flags & _SUSPENDED else uses
 
 
 def _is_operand(following: Sequence[dis.Instruction]) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..core.device import CPU
 from ..core.state import thread
-from ..graph import counters, fusion, recorder, tiers
+from ..graph import counters, recorder, tiers
 from ..graph.lower import Part, Program, _scalars, avals_of, run_steps
 from ..graph.packed import PackedArrays
 from ..graph.trie import State
@@ -83,10 +83,9 @@ class _PackedPart(Part):
             tuple([slot for i, slot in enumerate(position.slots) if i not in layout.inputs]),
             donated, [position], avals_of(position), CPU,
         )  # fmt: skip
-        self.tier, function = tiers.FULL, self._jitted(self._trace, tiers.FULL)
+        self.tier = tiers.FULL
         with jax.enable_x64(True):
-            other = fusion.without_repetition(function.trace(*self._specifications()))
-        self.function = function if other is None else self._jitted(other, tiers.FULL)
+            self.function = self._without_repetition(self._trace, self.tier, self._specifications())
 
     def _specifications(self) -> list[jax.ShapeDtypeStruct]:
         """Shapes and dtypes of the program's arguments."""

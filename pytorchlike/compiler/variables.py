@@ -26,14 +26,16 @@ class FollowedVariable(Varying):
     """
 
     def __init__(self, holder: dict[str, Any] | types.CellType, key: str, name: str) -> None:
-        value = holder[key] if isinstance(holder, dict) else holder.cell_contents
+        self.holder, self.key, self.name = holder, key, name
+        value = self._content()
         super().__init__({}, key, value)
-        self.holder, self.name = holder, name
-        self.is_cell = not isinstance(holder, dict)
         self.fails = type(value) is not float
         self.recognized = value if self.fails else value * 1.0
         if not self.fails:
             self._store(self.recognized)
+
+    def _content(self) -> Any:
+        return self.holder.get(self.key) if isinstance(self.holder, dict) else self.holder.cell_contents
 
     def _store(self, value: float) -> None:
         if isinstance(self.holder, dict):
@@ -43,8 +45,7 @@ class FollowedVariable(Varying):
 
     def restore(self) -> None:
         """The call is over: the variable holds again what it held before."""
-        content = self.holder.get(self.key) if isinstance(self.holder, dict) else self.holder.cell_contents
-        if content is self.recognized:
+        if self._content() is self.recognized:
             self._store(self.value)
 
     def confirm(self, trace: Any, entered: Mapping[types.CodeType, dict[str, Any]]) -> None:
@@ -57,7 +58,7 @@ class FollowedVariable(Varying):
             return
         uses: list[int | None] = []
         for code, space in entered.items():
-            if self.is_cell:
+            if isinstance(self.holder, types.CellType):
                 uses.append(operand_uses(code, self.name, "cell") if self.name in code.co_freevars else 0)
             else:
                 found = operand_uses(code, self.name, "global")

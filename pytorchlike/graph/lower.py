@@ -131,11 +131,8 @@ class Part:
         ]
         with jax.enable_x64(True):
             arrays = [jax.ShapeDtypeStruct(a.size, a.dtype.numpy, sharding=at) for a in (self.avals[slot] for slot in self.inputs)]
-            traced = self._jitted(self._distinct, tier).trace(*numbers, *arrays)
-            function = fusion.without_repetition(traced)
-            if function is not None:
-                traced = self._jitted(function, tier).trace(*numbers, *arrays)
-            compiled = traced.lower().compile()
+            specifications = (*numbers, *arrays)
+            compiled = self._without_repetition(self._distinct, tier, specifications).trace(*specifications).lower().compile()
         self.compile_seconds += time.perf_counter() - start
         counters.note_compilation(len(self.steps), self.compile_seconds)
         return compiled
@@ -144,6 +141,12 @@ class Part:
         """A function of (packed floats, packed ints, *inputs) that is compiled for a tier."""
         donated = tuple(i + 2 for i, slot in enumerate(self.inputs) if slot in self.donated)
         return jax.jit(function, donate_argnums=donated, compiler_options=tiers.options(tier))
+
+    def _without_repetition(self, function: Callable, tier: str, specifications: Sequence[Any]) -> Any:
+        """A function as `_jitted`, or what is to be compiled in its place (`fusion`) for arguments of these shapes and dtypes."""
+        jitted = self._jitted(function, tier)
+        other = fusion.without_repetition(jitted.trace(*specifications))
+        return jitted if other is None else self._jitted(other, tier)
 
     def describe(self) -> str:
         """The tier, and why it is this one."""

@@ -44,11 +44,12 @@ class Prepared:
         once: the calls that depend on the fixed arguments only.
     """
 
-    __slots__ = ("calls", "blank", "given", "inputs", "outputs", "once", "_function")
+    __slots__ = ("calls", "blank", "given", "inputs", "outputs", "once", "_has_run", "_function")
 
     def __init__(self, calls: list[Call], blank: list[Any], inputs: int, outputs: list[int], once: Sequence[Call] = (), given: int = 0) -> None:
         self.calls, self.blank, self.given, self.inputs, self.outputs, self.once = calls, blank, given, inputs, outputs, once
-        self._function: Callable[..., list[Any]] | None = None  # made for the second run
+        self._has_run = False
+        self._function: Callable[..., list[Any]] | None = None  # made for the second run: many programs have one only
 
     @classmethod
     def of(cls, function: Run, inputs: int) -> Prepared:
@@ -59,8 +60,10 @@ class Prepared:
         """The results for some arguments (numpy arrays or scalars of the program's dtypes)."""
         if self._function is not None:
             return self._function(*arrays)
-        if len(self.calls) <= _MOST_WRITTEN_OUT:
+        if self._has_run and len(self.calls) <= _MOST_WRITTEN_OUT:
             self._function = self._written_out()
+            return self._function(*arrays)
+        self._has_run = True
         places = self.blank.copy()
         places[self.given : self.inputs] = arrays
         _perform(self.calls, places)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..graph.instruction import Inference, Instruction
-from ..graph.lower import avals_of, needed_steps, run_steps
+from ..graph.lower import avals_of, needed_steps, run_steps, told_of
 from ..graph.trie import State
 from ..graph.value import Aval
 
@@ -43,6 +43,8 @@ class Captured(Instruction):
 
     __slots__ = ("position", "results", "inputs", "steps", "packed", "__weakref__")
 
+    is_whole = True
+
     def __init__(self, name: str, position: State, results: tuple[int, ...]) -> None:
         self.position, self.results = position, results
         inputs, self.steps = needed_steps(position, results, meta=True)
@@ -55,6 +57,9 @@ class Captured(Instruction):
     def _infer(self, avals: tuple[Aval, ...]) -> Inference:
         made = avals_of(self.position)
         return _Whole(self, tuple([made[slot] for slot in self.results]))
+
+    def identity(self) -> Any:
+        return told_of(self.steps), repr((self.inputs, self.results, self.float_count, self.int_count))
 
     def evaluate(self, arguments: Sequence[Any]) -> list[Any]:
         """The results, and behind them the verdicts of the data checks."""

@@ -10,6 +10,7 @@ from typing import Any
 from ..core.state import thread
 from ..dispatch import autocast
 from ..graph.recorder import step_boundary
+from ..graph.store import shapes
 from ..nn.modules.module import Module
 from ..tensors.tensor import Tensor
 from . import settings
@@ -162,6 +163,7 @@ class Compiled:
     # ----------------------------------------------------------------------------------------------------------- capturing
     def _capture(self, args: tuple, kwargs: dict[str, Any], structure: Any, leaves: list[Any]) -> Any:
         ambience = ambient()
+        shapes.open()
         capture = Capture()
         watch = capture.watch = Watch(capture, self.floating, self.counting)
         for k, leaf in enumerate(leaves):
@@ -185,6 +187,7 @@ class Compiled:
             state.capture = None
             autocast.settings.casts = casts
             capture.end()
+            shapes.save()
         self.captures += 1
         if ambient() != ambience:
             capture.give_up("a mode is not what it was before the call")

@@ -138,6 +138,10 @@ class Region:
         self.floats: tuple[float, ...] = ()
         self.ints: tuple[int, ...] = ()
 
+    def fingerprint(self) -> tuple:
+        """What `graph.fingerprint` tells of it."""
+        return self.key
+
     @property
     def key(self) -> tuple:
         """Equal for regions that compute the same."""
@@ -244,13 +248,17 @@ class RegionInstruction(Differentiable):
     Args:
         build: ``build(rules)`` -> the function of arrays, floats and ints; with ``rules``, JAX's reverse mode uses the tape's rules in it.
         strided: the strides of the results.
+        rules: what ``build`` gets.
     """
 
-    __slots__ = ("_build", "_strides")
+    __slots__ = ("_build", "_strides", "_rules")
 
-    def __init__(self, name: str, build: Callable[[bool], Callable], floats: int, ints: int, strided: Sequence[Any] = ()) -> None:
-        super().__init__(name, build(False), floats, ints)
-        self._build, self._strides = build, tuple(strided)
+    def __init__(self, name: str, build: Callable[[bool], Callable], floats: int, ints: int, strided: Sequence[Any] = (), rules: bool = False) -> None:
+        super().__init__(name, build(rules), floats, ints)
+        self._build, self._strides, self._rules = build, tuple(strided), rules
+
+    def identity(self) -> Any:
+        return self._build, self._rules
 
     def strides(self, avals: Any, shapes: Any) -> Any:
         """Those that the regions' results have."""
@@ -259,5 +267,5 @@ class RegionInstruction(Differentiable):
     @functools.lru_cache(maxsize=256)  # noqa: B019 - instructions live as long as the process
     def derivative(self, needed: tuple[bool, ...], inputs: tuple[Aval, ...], outputs: tuple[Aval, ...]) -> Backward:
         """JAX's, through the rules of the operators."""
-        twin = Differentiable(self.name, self._build(True), self.float_count, self.int_count)
+        twin = RegionInstruction(self.name, self._build, self.float_count, self.int_count, rules=True)
         return vjp_backward(twin, needed, inputs, outputs)

@@ -41,7 +41,7 @@ from .varying import Varying
 __all__ = ["CONTAINERS", "MISSING", "Note", "Watch", "is_simple"]
 
 _GRAD: Any = Tensor.__dict__["grad"]
-_JAXPR: Any = Instruction.__dict__["_jaxpr"]
+_INFER: Any = Instruction.infer
 MISSING: Any = type("_Missing", (), {"__repr__": lambda self: "<missing>"})()
 
 #: Values that are compared, not held.
@@ -461,16 +461,16 @@ class Watch:
                 self.outside[id(module)] = module, dict(module.__dict__), module.__name__
                 self._patch(type(module))
 
-        def traced(instruction: Instruction, *args: Any) -> Any:
+        def inferred(instruction: Instruction, avals: tuple) -> Any:
             """JAX's tracing of an operator reads nothing of the user's, and makes so many calls that seeing each would take a third of its time."""
             profile = sys.getprofile()
             sys.setprofile(None)
             try:
-                return _JAXPR(instruction, *args)
+                return _INFER(instruction, avals)
             finally:
                 sys.setprofile(profile)
 
-        Instruction._jaxpr = traced  # type: ignore[method-assign, assignment]
+        Instruction.infer = inferred  # type: ignore[method-assign, assignment]
         Tensor.grad = property(grad, _GRAD.__set__, _GRAD.__delete__)  # type: ignore[assignment, arg-type]
         self._collects = gc.isenabled()
         gc.disable()  # finalizers and callbacks of the collector are no part of the call
@@ -480,7 +480,7 @@ class Watch:
 
     def __exit__(self, *error: Any) -> None:
         sys.setprofile(self._previous)
-        Instruction._jaxpr = _JAXPR  # type: ignore[method-assign]
+        Instruction.infer = _INFER  # type: ignore[method-assign]
         if self._collects:
             gc.enable()
         Tensor.grad = _GRAD  # type: ignore[assignment]

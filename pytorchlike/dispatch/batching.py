@@ -236,6 +236,9 @@ class BatchedInstruction(Differentiable):
         checks = [_batched_check(check, in_axes) for check in base.data_checks]
         super().__init__(base.name, jax.vmap(base.function, in_axes), base.float_count, base.int_count, checks, base.target)
 
+    def identity(self) -> Any:
+        return self.base, self.axes
+
     def derivative(self, needed: tuple[bool, ...], inputs: tuple[Aval, ...], outputs: tuple[Aval, ...]) -> Backward:
         elements = tuple([_element(a) if axis == 0 else a for a, axis in zip(inputs, self.axes, strict=True)])
         inner = self.base.derivative(needed, elements, tuple([_element(a) for a in outputs]))
@@ -244,17 +247,17 @@ class BatchedInstruction(Differentiable):
 
         def build(present: tuple[bool, ...]) -> Instruction:
             rule = inner.instruction(present)
-            scalars = rule.float_count + rule.int_count
-            function = jax.vmap(rule.function, (*saved, *[0] * sum(present), *[None] * scalars))
-
-            def pull_back(*arrays: Any) -> tuple[Any, ...]:
-                found = function(*arrays)
-                found = found if isinstance(found, (tuple, list)) else (found,)
-                return tuple([g.sum(0, dtype=g.dtype) if is_common else g for g, is_common in zip(found, common, strict=True)])
-
-            return Differentiable(rule.name, pull_back, rule.float_count, rule.int_count)
+            axes = (*saved, *[0] * sum(present), *[None] * (rule.float_count + rule.int_count))
+            return Differentiable(rule.name, functools.partial(_pull_back, rule, axes, common), rule.float_count, rule.int_count)
 
         return Backward(inner.name, inner.saved_inputs, inner.saved_outputs, needed, inputs, outputs, build)
+
+
+def _pull_back(rule: Instruction, axes: tuple[int | None, ...], common: list[bool], *arrays: Any) -> tuple[Any, ...]:
+    """The gradients of a batched instruction: ``rule`` for each element, summed up for inputs that are the same for all of them."""
+    found = jax.vmap(rule.function, axes)(*arrays)
+    found = found if isinstance(found, (tuple, list)) else (found,)
+    return tuple([g.sum(0, dtype=g.dtype) if is_common else g for g, is_common in zip(found, common, strict=True)])
 
 
 def _element(aval: Aval) -> Aval:

@@ -220,6 +220,9 @@ class OperatorInstruction(Differentiable):
         floats, ints = (sum(part[0] == kind for part in parts) for kind in (FLOAT, INT))
         super().__init__(operator.name, self._forward, floats, ints, checks, target)
 
+    def identity(self) -> Any:
+        return self.operator, self.layout.parts, self.inplace, self.default_float, self.target
+
     # ------------------------------------------------------------------ promotion
     def compute_dtype(self, avals: Sequence[Any]) -> Any:
         """The numpy dtype in which the body computes; None where arrays stay as they are."""

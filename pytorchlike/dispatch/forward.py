@@ -211,6 +211,9 @@ class PushForward(Differentiable):
         self._uses: dict[tuple[Aval, ...], list[bool]] = {}
         super().__init__(f"{base.name}_jvp", _tangents_of(base, present), base.float_count, base.int_count, (), base.target)
 
+    def identity(self) -> Any:
+        return self.base, self.present
+
     def varying(self, primals: Sequence[Tensor], tangents: Sequence[Tensor]) -> list[Tensor]:
         """The primals, off the tape where the tangents of the results do not depend on them: those of a linear instruction do on none."""
         if all(p._edge is None for p in primals):

@@ -96,6 +96,10 @@ class _Declared:
         """Call the operator on tensors."""
         return self.function(*args, **kwargs)
 
+    def fingerprint(self) -> Any:
+        """What `graph.fingerprint` tells of it: a declaration of this package is known by its name."""
+        return self.qualified_name, self.body
+
     def __repr__(self) -> str:
         return f"<operator {self.schema_text}>"
 

@@ -8,7 +8,7 @@ import pathlib
 
 import jax
 
-__all__ = ["configure"]
+__all__ = ["configure", "folder"]
 
 
 @functools.cache
@@ -29,3 +29,11 @@ def configure() -> None:
     jax.config.update("jax_compilation_cache_dir", base)
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
+def folder() -> str | None:
+    """Where programs are kept; None: nowhere."""
+    configure()
+    if os.environ.get("PYTORCHLIKE_CACHE", "1") == "0" or not jax.config.values["jax_enable_compilation_cache"]:
+        return None
+    return jax.config.values["jax_compilation_cache_dir"]

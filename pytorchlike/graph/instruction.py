@@ -12,9 +12,12 @@ import numpy as np
 
 from ..core import dtype as dtypes
 from ..core.device import CPU, META, device
+from ..core.state import thread
 from .data_checks import DataCheck, HostCheck, verdict
+from .fingerprint import Unknown, digest, remembered
 from .generic import Bound, family_of
 from .interpreter import NotInterpretable, Prepared, Sizes, prepare
+from .store import shapes
 from .value import Aval, aval_of
 
 __all__ = ["Inference", "Instruction", "Traced", "enable_x64"]
@@ -72,6 +75,32 @@ class Traced:
         return self._prepared
 
 
+class _TracedLater(Traced):
+    """A program whose results' shapes and dtypes are known from the disk: it is traced when somebody asks for more.
+
+    Args:
+        trace: what makes the program itself.
+    """
+
+    __slots__ = ("_found",)
+
+    def __init__(self, outputs: Sequence[Any], trace: Callable[[], Traced]) -> None:
+        super().__init__(outputs, trace)
+        self._found: Traced | None = None
+
+    def _now(self) -> Traced:
+        if self._found is None:
+            self._found = self._make()
+        return self._found
+
+    def _traced(self) -> Any:
+        return self._now()._traced()
+
+    @property
+    def prepared(self) -> Prepared | None:
+        return self._now().prepared
+
+
 class Inference:
     """What shape inference found for one combination of inputs: output avals, and the program (None: the maker's `evaluate` does without)."""
 
@@ -119,7 +148,7 @@ class Instruction:
         bound: the avals that the function was made for, if it was.
     """
 
-    __slots__ = ("name", "function", "float_count", "int_count", "data_checks", "at_once", "target", "bound", "_inferred", "_traced")
+    __slots__ = ("name", "function", "float_count", "int_count", "data_checks", "at_once", "target", "bound", "_inferred", "_traced", "_fingerprint")
 
     def __init__(self, name: str, function: Callable, float_count: int = 0, int_count: int = 0,
                  data_checks: Sequence[DataCheck] = (), target: device = CPU, bound: Bound | None = None) -> None:  # fmt: skip
@@ -133,6 +162,10 @@ class Instruction:
         self.bound = bound
         self._inferred: dict[tuple[Aval, ...], Inference] = {}
         self._traced: dict[tuple, Traced] = {}
+        self._fingerprint: bytes | Unknown | None = None
+
+    #: Whether it is a whole call that somebody wants to be one program: that is kept on the disk under its fingerprint (graph/store.py).
+    is_whole = False
 
     # ------------------------------------------------------------------ what makers of instructions override
     def check(self, avals: tuple[Aval, ...]) -> None:
@@ -154,6 +187,20 @@ class Instruction:
         """
         raise NotImplementedError(f"the derivative of {self.name} is not implemented")
 
+    def identity(self) -> Any:
+        """What the results depend on beside the inputs, of things that `fingerprint.described` tells."""
+        checks = [(check.predicate, check.numbers) for check in self.data_checks]
+        return self.float_count, self.int_count, checks, *((self.bound.family, self.bound.avals) if self.bound is not None else (self.function, self.target))
+
+    @remembered
+    def fingerprint(self) -> Any:
+        """A digest of what it computes, the same in every process.
+
+        Raises:
+            Unknown: it has none.
+        """
+        return self.identity()
+
     # ------------------------------------------------------------------ inference
     def infer(self, avals: tuple[Aval, ...]) -> Inference:
         """Output avals for these inputs, after all checks; remembered.
@@ -171,7 +218,7 @@ class Instruction:
         key = tuple((a.size, a.dtype) for a in avals)
         traced = self._traced.get(key)
         if traced is None:
-            traced = self._traced[key] = self._trace(avals)
+            traced = self._traced[key] = self._trace(avals) if thread.state.capture is None else self._kept(avals)
             _remember(self, key)
         target = self._device(avals)
         strides = self.strides(avals, [o.shape for o in traced.outputs])
@@ -179,6 +226,19 @@ class Instruction:
             aval_of(o.shape, dtypes.from_numpy(o.dtype), target, stride) for o, stride in zip(traced.outputs, strides, strict=True)
         )
         return Inference(results, traced)
+
+    def _kept(self, avals: tuple[Aval, ...]) -> Traced:
+        """The program for these inputs in a call that is compiled as a whole: where that is on the disk, the results' shapes are all that is needed."""
+        try:
+            key = digest(self.fingerprint(), [(tuple(a.size), a.dtype) for a in avals])
+        except Unknown:
+            return self._trace(avals)
+        outputs = shapes.find(key)
+        if outputs is not None:
+            return _TracedLater(outputs, functools.partial(self._trace, avals))
+        traced = self._trace(avals)
+        shapes.note(key, traced.outputs)
+        return traced
 
     def _trace(self, avals: tuple[Aval, ...]) -> Traced:
         """The program for these inputs: one for all sizes, if this instruction has been seen with several."""

@@ -17,11 +17,13 @@ from jax.sharding import SingleDeviceSharding
 from ..core.device import CPU, device, jax_device
 from . import background, cache, counters, fusion, tiers
 from .data_checks import DataCheck
+from .fingerprint import Unknown, digest, environment
 from .host import HostProgram
+from .store import compiling, keep_program, load_program
 from .trie import State
 from .value import Aval, Value
 
-__all__ = ["Program", "avals_of", "compile_program", "donated", "needed_steps", "run_steps"]
+__all__ = ["Program", "avals_of", "compile_program", "donated", "needed_steps", "run_steps", "told_of"]
 
 #: ``sys.getrefcount`` of a value that only the trace holds: its list of values, its inputs, a local name and the argument.
 _ONLY_THE_TRACE = 4
@@ -122,31 +124,67 @@ class Part:
         self.function: Callable[..., tuple[list[Any], Any]] | None = None
 
     def _compile(self, tier: str) -> Callable[..., tuple[list[Any], Any]]:
-        """Compile for a tier."""
+        """Compile for a tier, or find on the disk what another process has compiled."""
         start = time.perf_counter()
+        key = self._key(tier)
+        found = None if key is None else load_program(key, self.target)
+        if found is not None:
+            compiled, self.places = found
+        else:
+            name = "program" if key is None else f"program_{key.hex()[:12]}"  # JAX's cache, too, takes it for this one alone
+            with jax.enable_x64(True), compiling() as was_loaded:
+                specifications = self._specifications()
+                compiled = self._without_repetition(self._distinct, tier, specifications, name).trace(*specifications).lower().compile()
+            if key is not None and not was_loaded:
+                keep_program(key, compiled, self.places)
+        self.compile_seconds += time.perf_counter() - start
+        counters.note_compilation(len(self.steps), self.compile_seconds)
+        return compiled
+
+    def _key(self, tier: str) -> bytes | None:
+        """Under what the compiled program is kept on the disk; None: it is not.
+
+        Accelerators' programs, and those that nobody asked to be compiled as a whole, are left to JAX's own cache.
+        """
+        if self.target.platform != "cpu" or not any(s.instruction is not None and s.instruction.is_whole for s in self.steps):
+            return None
+        try:
+            return digest(environment(), tier, self._told())
+        except Unknown:
+            return None
+
+    def _specifications(self) -> list[jax.ShapeDtypeStruct | None]:
+        """Shapes, dtypes and places of the program's arguments."""
         at = SingleDeviceSharding(self.target)
         numbers = [
             jax.ShapeDtypeStruct((count,), dtype, sharding=at) if count else None
             for count, dtype in ((self.float_count, np.float64), (self.int_count, np.int64))
         ]
-        with jax.enable_x64(True):
-            arrays = [jax.ShapeDtypeStruct(a.size, a.dtype.numpy, sharding=at) for a in (self.avals[slot] for slot in self.inputs)]
-            specifications = (*numbers, *arrays)
-            compiled = self._without_repetition(self._distinct, tier, specifications).trace(*specifications).lower().compile()
-        self.compile_seconds += time.perf_counter() - start
-        counters.note_compilation(len(self.steps), self.compile_seconds)
-        return compiled
+        return numbers + [jax.ShapeDtypeStruct(a.size, a.dtype.numpy, sharding=at) for a in (self.avals[slot] for slot in self.inputs)]
 
-    def _jitted(self, function: Callable, tier: str) -> Any:
+    def _told(self) -> Any:
+        """What the program depends on, as `fingerprint.described` takes it.
+
+        Raises:
+            Unknown: another process cannot know it.
+        """
+        return told_of(self.steps), [self.avals[slot] for slot in self.inputs], repr((self.inputs, self.live, self.donated, self.target.id))
+
+    def _jitted(self, function: Callable, tier: str, name: str) -> Any:
         """A function of (packed floats, packed ints, *inputs) that is compiled for a tier."""
-        donated = tuple(i + 2 for i, slot in enumerate(self.inputs) if slot in self.donated)
-        return jax.jit(function, donate_argnums=donated, compiler_options=tiers.options(tier))
 
-    def _without_repetition(self, function: Callable, tier: str, specifications: Sequence[Any]) -> Any:
+        def program(*arguments: Any) -> Any:
+            return function(*arguments)
+
+        program.__name__ = name
+        donated = tuple(i + 2 for i, slot in enumerate(self.inputs) if slot in self.donated)
+        return jax.jit(program, donate_argnums=donated, compiler_options=tiers.options(tier))
+
+    def _without_repetition(self, function: Callable, tier: str, specifications: Sequence[Any], name: str) -> Any:
         """A function as `_jitted`, or what is to be compiled in its place (`fusion`) for arguments of these shapes and dtypes."""
-        jitted = self._jitted(function, tier)
+        jitted = self._jitted(function, tier, name)
         other = fusion.without_repetition(jitted.trace(*specifications))
-        return jitted if other is None else self._jitted(other, tier)
+        return jitted if other is None else self._jitted(other, tier, name)
 
     def describe(self) -> str:
         """The tier, and why it is this one."""
@@ -230,6 +268,16 @@ class Part:
 
 def _scalars(packed: Any, first: int, end: int) -> list[Any]:
     return [lax.squeeze(lax.slice(packed, (k,), (k + 1,)), (0,)) for k in range(first, end)]
+
+
+def told_of(steps: Sequence[State]) -> tuple[list[bytes], str]:
+    """What instructions of a trace compute, as `fingerprint.described` takes it.
+
+    Raises:
+        Unknown: one of them has no fingerprint.
+    """
+    places = [(s.slot, s.slots, s.parent.float_count, s.parent.int_count) for s in steps if s.parent is not None]
+    return [s.instruction.fingerprint() for s in steps if s.instruction is not None], repr(places)
 
 
 def _evaluate(step: State, arguments: list[Any]) -> list[Any]:

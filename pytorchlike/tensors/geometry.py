@@ -54,6 +54,10 @@ class Geometry:
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"{name}: a Geometry is immutable")
 
+    def fingerprint(self) -> Any:
+        """What `graph.fingerprint` tells of it."""
+        return tuple(self.size), self.stride, self.offset, self.elements
+
     def __repr__(self) -> str:
         seen = "" if self.elements is None else f", elements={self.elements}"
         return f"Geometry(size={tuple(self.size)}, stride={self.stride}, offset={self.offset}{seen})"

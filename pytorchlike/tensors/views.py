@@ -49,6 +49,9 @@ class Window(Instruction):
         whole = self.base.stride if self.inside is None else None
         return [self.at.stride if self.kind == "read" else None if self.kind == "adjoint" else whole]
 
+    def identity(self) -> Any:
+        return self.kind, self.base, self.at, self.inside, self.int_count
+
     def on_host(self) -> Callable[..., Any] | None:
         """The function in numpy, of arrays (and the start); None where elements are seen as others or the base tensor is itself a window."""
         if self.inside is not None or self.base.elements is not None or self.at.elements is not None:

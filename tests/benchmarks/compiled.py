@@ -1,9 +1,10 @@
 """Compiled training steps beside hand-written JAX with optax, and beside torch eager; the overhead of a compiled call.
 
-    python -m tests.benchmarks.compiled [--rounds 7] [--cases NAME ...] [--inductor]
+    python -m tests.benchmarks.compiled [--rounds 7] [--cases NAME ...] [--inductor] [--starts]
 
 Every framework runs in this process, pinned to one core; rounds alternate, a figure is the median over rounds of CPU time for one step.
-``--inductor`` adds real ``torch.compile``, which compiles C++ first.
+``--inductor`` adds real ``torch.compile``, which compiles C++ first.  ``--starts`` measures instead the first calls of a compiled step in processes
+of their own: the first process with an empty folder for programs, and the second.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
@@ -220,12 +224,44 @@ def measure(programs: dict[str, Callable[[], Any]], rounds: int, seconds: float 
     return found
 
 
+_START = """
+import sys, time
+import pytorchlike
+from tests.benchmarks.compiled import torch_step
+step = torch_step(pytorchlike, sys.argv[1], pytorchlike.compile)
+for _ in range(12):
+    start = time.perf_counter()
+    step()
+    print(time.perf_counter() - start)
+"""
+
+
+def measure_starts(cases: list[str], rounds: int) -> None:
+    """Print how long the first calls take in a first and in a second process."""
+    names = ["first process: call 1", "2", "3", "second process: call 1", "2", "3", "later"]
+    print(f"Milliseconds of single calls, medians of {rounds} rounds\n\n| case | " + " | ".join(names) + " |\n|---|" + "---|" * len(names))
+    for case in cases:
+        found: list[list[float]] = []
+        for _ in range(rounds):
+            with tempfile.TemporaryDirectory() as folder:
+                environment = {**os.environ, "PYTORCHLIKE_CACHE_DIR": folder, "PYTORCHLIKE_CACHE": "1", "OMP_NUM_THREADS": "1"}
+                command = [sys.executable, "-c", _START, case]
+                printed = [subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout for _ in range(2)]
+            first, second = ([float(line) * 1e3 for line in text.split()] for text in printed)
+            found.append([*first[:3], *second[:3], statistics.median(second[5:])])
+        print(f"| {case} | " + " | ".join([f"{statistics.median(column):.1f}" for column in zip(*found, strict=True)]) + " |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--cases", nargs="*", default=list(FORWARD))
     parser.add_argument("--inductor", action="store_true")
+    parser.add_argument("--starts", action="store_true")
     options = parser.parse_args()
+    if options.starts:
+        measure_starts(options.cases, options.rounds)
+        return
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     import torch

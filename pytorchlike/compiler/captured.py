@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+from ..graph.host import HostProgram
 from ..graph.instruction import Inference, Instruction
+from ..graph.interpreter import Prepared
 from ..graph.lower import avals_of, needed_steps, run_steps, told_of
 from ..graph.trie import State
 from ..graph.value import Aval
@@ -26,6 +28,21 @@ class _Whole(Inference):
     def evaluate(self, arguments: Sequence[Any]) -> list[Any]:
         return self.instruction.evaluate(arguments)
 
+    @property
+    def prepared(self) -> Prepared:
+        """The operators as calls of numpy, one after the other."""
+        instruction = self.instruction
+        program = HostProgram(instruction.steps, instruction.inputs, instruction.results, avals_of(instruction.position))
+        arrays, floats = len(instruction.inputs), len(instruction.inputs) + instruction.float_count
+
+        def run(*given: Any) -> list[Any]:
+            results, verdicts = program.run(given[:arrays], given[arrays:floats], given[floats:])
+            return results if verdicts is None else [*results, verdicts]
+
+        inputs, outputs = floats + instruction.int_count, len(instruction.results) + bool(instruction.data_checks)
+        places = range(inputs, inputs + outputs)
+        return Prepared([(run, tuple(range(inputs)), tuple(places))], [None] * (inputs + outputs), inputs, list(places))
+
 
 class Captured(Instruction):
     """The operators between the start of a trace and a position of the trie, as one instruction.
@@ -34,6 +51,7 @@ class Captured(Instruction):
         name: the compiled function's name.
         position: where the trace stood when the call was over.
         results: the slots that something outside of the trace needs.
+        owner: the number of the compiled function that captured it first.
 
     Attributes:
         inputs: the input slots that it takes, in this order.
@@ -41,12 +59,12 @@ class Captured(Instruction):
         packed: the programs of compiler/packing.py.
     """
 
-    __slots__ = ("position", "results", "inputs", "steps", "packed", "__weakref__")
+    __slots__ = ("position", "results", "owner", "inputs", "steps", "packed", "__weakref__")
 
     is_whole = True
 
-    def __init__(self, name: str, position: State, results: tuple[int, ...]) -> None:
-        self.position, self.results = position, results
+    def __init__(self, name: str, position: State, results: tuple[int, ...], owner: int = 0) -> None:
+        self.position, self.results, self.owner = position, results, owner
         inputs, self.steps = needed_steps(position, results, meta=True)
         self.inputs = tuple(inputs)
         checks = [check for step in self.steps if step.instruction is not None for check in step.instruction.data_checks]
@@ -57,6 +75,10 @@ class Captured(Instruction):
     def _infer(self, avals: tuple[Aval, ...]) -> Inference:
         made = avals_of(self.position)
         return _Whole(self, tuple([made[slot] for slot in self.results]))
+
+    @property
+    def family(self) -> Hashable:
+        return self.owner, *[step.instruction.name for step in self.steps if step.instruction is not None]
 
     def identity(self) -> Any:
         return told_of(self.steps), repr((self.inputs, self.results, self.float_count, self.int_count))
@@ -79,9 +101,9 @@ def part_of(numbers: Sequence[Any]) -> Callable[[int, int], list[Any]]:
 _made: weakref.WeakValueDictionary[tuple[State, tuple[int, ...]], Captured] = weakref.WeakValueDictionary()
 
 
-def captured(name: str, position: State, results: tuple[int, ...]) -> Captured:
+def captured(name: str, position: State, results: tuple[int, ...], owner: int = 0) -> Captured:
     """The one instruction for this trace and these results: numbers that differ from call to call make no new one."""
     found = _made.get((position, results))
     if found is None:
-        found = _made[position, results] = Captured(name, position, results)
+        found = _made[position, results] = Captured(name, position, results, owner)
     return found

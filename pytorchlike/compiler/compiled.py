@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import weakref
 from collections.abc import Callable
@@ -26,6 +27,8 @@ from .watch import MISSING, Watch
 __all__ = ["BackendCompilerFailed", "Compiled", "FailOnRecompileLimitHit", "RecompileError", "Unsupported", "all_compiled"]
 
 _warnings = logging.getLogger("torch._dynamo.convert_frame")
+
+_numbers = itertools.count(1)
 
 #: Every compiled function that is alive, for `compiler.reset`.
 all_compiled: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -68,6 +71,7 @@ class Compiled:
         backend: ``backend(graph, inputs)`` -> what replays run; None: XLA.
 
     Attributes:
+        number: one of its own.
         replays: captured calls, the one that was used last in front.
         breaks: why calls could not be captured.
         misses: for each call that no captured one fitted: what differed from the last used one.
@@ -78,6 +82,7 @@ class Compiled:
                  dynamic: bool | None = None, backend: Callable[..., Any] | None = None) -> None:  # fmt: skip
         self.function, self.target, self.fullgraph, self.name = function, target, fullgraph, name
         self.limit, self.backend = limit, backend
+        self.number = next(_numbers)
         self.sizes = Sizes(dynamic)
         self.replays: list[Replay] = []
         self.breaks: list[Break] = []
@@ -196,7 +201,7 @@ class Compiled:
                 for varying in watch.varying.values():
                     varying.confirm(capture.trace, watch.entered)
                 followed.confirm(capture.trace.floats, capture.trace.position, watch.entered)
-                replay = Replay(self.name, capture, watch, leaves, structure, result, ambience, followed)
+                replay = Replay(self.name, self.number, capture, watch, leaves, structure, result, ambience, followed)
                 replay.take_over(self.backend)
                 replay.shapes = shapes_of(leaves)
                 self.replays.insert(0, replay)

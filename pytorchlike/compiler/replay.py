@@ -38,7 +38,7 @@ class Replay:
     """A captured call, ready to be replayed.
 
     Args:
-        name: the compiled function's name.
+        name, owner: the compiled function's name and number.
         capture, watch: what was noted of the call.
         arguments, structure: the flat arguments and their structure.
         result: what the call returned.
@@ -52,8 +52,8 @@ class Replay:
         Unreplayable: with the reason.
     """
 
-    def __init__(self, name: str, capture: Capture, watch: Watch, arguments: Sequence[Any], structure: Any, result: Any, ambience: tuple,
-                 followed: Followed) -> None:  # fmt: skip
+    def __init__(self, name: str, owner: int, capture: Capture, watch: Watch, arguments: Sequence[Any], structure: Any, result: Any,
+                 ambience: tuple, followed: Followed) -> None:  # fmt: skip
         self._watch, self._followed = watch, followed
         self._varying = {place: varying for place, varying in watch.varying.items() if not varying.fails and place in watch.notes}
         self._capture = capture
@@ -91,7 +91,7 @@ class Replay:
         if not self._slots:
             self._keep_checks()
         slots = tuple(sorted(self._slots))
-        self.instruction: Captured = captured(name, self._trace.position, slots)
+        self.instruction: Captured = captured(name, self._trace.position, slots, owner)
         order = {slot: k for k, slot in enumerate(slots)}
         self.order = [order[slot] for slot in self._slots]  # number of a result as the plans count -> as the instruction does
         self.input_plans = [self._outside(self._trace.values[slot]) for slot in self.instruction.inputs]
@@ -500,9 +500,10 @@ class Replay:
 
     def _is_hot(self) -> bool:
         """Whether the program runs so often that it is, or now would be, compiled fully."""
-        return any(
-            len(program.parts) == 1 and tiers.is_due(tiers.QUICK, program.parts[0].runs + 1) for program, _ in self.position.programs.values()
-        )
+        parts = [program.parts[0] for program, _ in self.position.programs.values() if len(program.parts) == 1]
+        for part in parts:
+            part.is_packed_later = True
+        return any(part.tier is tiers.FULL or tiers.is_due(part.tier, part.runs + 1, part.family) for part in parts)
 
     def gradient_results(self) -> list[int]:
         """The numbers of the results that become gradients and nothing else."""

@@ -32,8 +32,10 @@ def configure() -> None:
 
 
 def folder() -> str | None:
-    """Where programs are kept; None: nowhere."""
+    """Where programs are kept; None: nowhere, or in a place that is no folder of this machine (``gs://``)."""
     configure()
-    if os.environ.get("PYTORCHLIKE_CACHE", "1") == "0" or not jax.config.values["jax_enable_compilation_cache"]:
+    values = jax.config.values
+    found = values["jax_compilation_cache_dir"]
+    if os.environ.get("PYTORCHLIKE_CACHE", "1") == "0" or not values["jax_enable_compilation_cache"] or found is None or "://" in found:
         return None
-    return jax.config.values["jax_compilation_cache_dir"]
+    return found

@@ -53,7 +53,7 @@ class HostProgram:
             ints = slice(before.int_count, before.int_count + instruction.int_count)
             self.calls.append((run, step.slots, floats if instruction.float_count else None, ints if instruction.int_count else None, results, dead))
 
-    def run(self, arrays: Sequence[Any], floats: list[float], ints: list[int]) -> tuple[list[Any], Any]:
+    def run(self, arrays: Sequence[Any], floats: Sequence[float], ints: Sequence[int]) -> tuple[list[Any], Any]:
         """The arrays of the live slots, and the verdicts of data checks in one vector or None; see `lower.Program.run`."""
         environment = dict(zip(self.inputs, map(np.asarray, arrays)))
         verdicts: list[Any] = []

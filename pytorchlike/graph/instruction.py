@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import jax
@@ -166,6 +166,11 @@ class Instruction:
 
     #: Whether it is a whole call that somebody wants to be one program: that is kept on the disk under its fingerprint (graph/store.py).
     is_whole = False
+
+    @property
+    def family(self) -> Hashable:
+        """What it has in common with the instructions that come in its place when sizes change."""
+        return self.name
 
     # ------------------------------------------------------------------ what makers of instructions override
     def check(self, avals: tuple[Aval, ...]) -> None:

@@ -92,13 +92,15 @@ class Part:
         tier: how it runs now (`tiers`).
         runs: how often it has run.
         family: what it has in common with programs of the same operators.
+        is_whole: a compiled function captured it.
+        is_packed_later: it is going to be compiled in another form (compiler/packing.py), not in the background.
         places: for each live slot where its array is among the inputs or XLA's results (see `_distinct`); None: they are XLA's results.
         compile_seconds: how long tracing for XLA and XLA took.
     """
 
     __slots__ = (
         "live", "inputs", "donated", "steps", "avals", "float_count", "int_count", "floats", "ints", "target", "function", "host", "tier", "runs",
-        "family", "job", "places", "compile_seconds",
+        "family", "job", "places", "compile_seconds", "is_whole", "is_packed_later",
     )  # fmt: skip
 
     def __init__(self, live: tuple[int, ...], inputs: tuple[int, ...], donated: tuple[int, ...], steps: list[State], avals: dict[int, Aval],
@@ -119,8 +121,14 @@ class Part:
         self.job: background.Job | None = None
         self.places: list[tuple[bool, int]] | None = None
         self.compile_seconds = 0.0
-        self.tier = tiers.first_tier(self.target.platform, target == CPU and all(s.inference is not None and s.inference.traced is not None for s in steps))
-        self.family = tiers.family_of([s.instruction.name for s in steps if s.instruction is not None])
+        instructions = [step.instruction for step in steps if step.instruction is not None]
+        self.family = tiers.family_of([instruction.family for instruction in instructions])
+        self.is_whole = any(instruction.is_whole for instruction in instructions)
+        self.is_packed_later = False
+        if self.is_whole:
+            self.tier = tiers.first_tier_of_whole(self.target.platform, target == CPU, self.family, tuple([self.avals[slot].size for slot in inputs]))
+        else:
+            self.tier = tiers.first_tier(self.target.platform, target == CPU)
         self.function: Callable[..., tuple[list[Any], Any]] | None = None
 
     def _compile(self, tier: str) -> Callable[..., tuple[list[Any], Any]]:
@@ -146,7 +154,7 @@ class Part:
 
         Accelerators' programs, and those that nobody asked to be compiled as a whole, are left to JAX's own cache.
         """
-        if self.target.platform != "cpu" or not any(s.instruction is not None and s.instruction.is_whole for s in self.steps):
+        if self.target.platform != "cpu" or not self.is_whole:
             return None
         try:
             return digest(environment(), tier, self._told())
@@ -204,7 +212,7 @@ class Part:
             self.function = None if job is None else job.result()
             self.tier = tiers.FULL
             self.host = self.job = None
-        elif self.tier is tiers.INTERPRETED and self.job is None and tiers.starts_background(run, self.family):
+        elif self.tier is tiers.INTERPRETED and self.job is None and not self.is_packed_later and tiers.starts_background(run, self.family):
             self.job = background.submit(functools.partial(self._compile, tiers.FULL))
 
     def run(self, values: list[Value], floats: list[float], ints: list[int], protected: frozenset[int]) -> tuple[list[Any], Any]:

@@ -9,7 +9,8 @@ runs once, or with a new size each time, never earns it back.  So on the CPU
 2. where programs have come only once that have the same operators (in other sizes, mostly), each has to run that many times more often:
    traces that keep changing stay interpreted;
 3. what a compiled function captured, which comes again by intention, is not interpreted: it starts **quick**, compiled without LLVM's
-   optimisations and without XLA's fusion emitters (about a fifth of the time), and is compiled fully at its third run.
+   optimisations and without XLA's fusion emitters (about a fifth of the time), and is compiled fully at its third run.  If the function's
+   operators were captured in other sizes before, the sizes may keep changing, and what is said under 1 and 2 holds.
 
 Accelerators have only the full tier.  ``PYTORCHLIKE_TIERS`` forces one for all programs: ``interpreted`` and ``quick`` never promote,
 ``full`` compiles at once.
@@ -20,11 +21,11 @@ from __future__ import annotations
 import contextlib
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 __all__ = [
-    "COMPILED_FROM", "FULL", "HANDED_OVER_AT", "INTERPRETED", "QUICK", "QUICK_RUNS", "count_run", "family_of", "first_tier", "forced", "is_due", "options", "outlook",
-    "starts_background",
+    "COMPILED_FROM", "FULL", "HANDED_OVER_AT", "INTERPRETED", "QUICK", "QUICK_RUNS", "count_run", "family_of", "first_tier", "first_tier_of_whole", "forced",
+    "is_due", "options", "outlook", "starts_background",
 ]  # fmt: skip
 
 INTERPRETED, QUICK, FULL = "interpreted", "quick", "full"
@@ -43,9 +44,9 @@ _forced = os.environ.get("PYTORCHLIKE_TIERS", "")
 _seen_once: Counter[int] = Counter()
 
 
-def family_of(operators: Sequence[str]) -> int:
-    """What programs with the same operators have in common."""
-    return hash(tuple(operators))
+def family_of(instructions: Sequence[Hashable]) -> int:
+    """What programs have in common whose instructions belong together (`Instruction.family`), in order."""
+    return hash(tuple(instructions))
 
 
 def count_run(family: int, run: int) -> None:
@@ -59,6 +60,20 @@ def first_tier(platform: str, interpretable: bool) -> str:
     if platform != "cpu" or _forced == FULL:
         return FULL
     return INTERPRETED if interpretable and _forced != QUICK else QUICK
+
+
+#: Captured operators -> the sizes they came in first.
+_first_sizes: dict[int, Hashable] = {}
+
+
+def first_tier_of_whole(platform: str, interpretable: bool, family: int, sizes: Hashable) -> str:
+    """The tier that a program starts in that a compiled function captured.
+
+    Args:
+        sizes: of its inputs.
+    """
+    found = first_tier(platform, interpretable)
+    return QUICK if found is INTERPRETED and _forced == "" and _first_sizes.setdefault(family, sizes) == sizes else found
 
 
 def starts_background(run: int, family: int) -> bool:

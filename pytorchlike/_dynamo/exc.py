@@ -1,9 +1,10 @@
 """``torch._dynamo.exc``: the errors of compilation."""
 
 from ..compiler.compiled import BackendCompilerFailed, FailOnRecompileLimitHit, RecompileError, Unsupported
+from ..export.errors import UserError, UserErrorType
 
 __all__ = [
-    "BackendCompilerFailed", "FailOnRecompileLimitHit", "InternalTorchDynamoError", "RecompileError", "TorchDynamoException", "TorchRuntimeError", "UncapturedHigherOrderOpError", "Unsupported", "UserError",
+    "BackendCompilerFailed", "FailOnRecompileLimitHit", "InternalTorchDynamoError", "RecompileError", "TorchDynamoException", "TorchRuntimeError", "UncapturedHigherOrderOpError", "Unsupported", "UserError", "UserErrorType",
 ]  # fmt: skip
 
 #: Every error of compilation.
@@ -16,10 +17,6 @@ class InternalTorchDynamoError(Unsupported):
 
 class TorchRuntimeError(Unsupported):
     """torch's error of an operator while it is compiled; nothing raises it here."""
-
-
-class UserError(Unsupported):
-    """A compiled or exported function was used in a way that cannot be."""
 
 
 class UncapturedHigherOrderOpError(Unsupported):

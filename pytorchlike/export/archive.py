@@ -20,25 +20,33 @@ import numpy as np
 
 from .. import serialization
 from ..aten.compare import equal
-from ..aten.create import empty
 from ..compiler.region import Output
 from ..core import dtype as dtypes
-from ..core import pytree
 from ..dispatch.derivative import Differentiable
 from ..graph.instruction import enable_x64
 from ..nn.parameter import Parameter
 from ..tensors.tensor import Tensor
 from ..utils._pytree import treespec_dumps, treespec_loads
-from .dynamic_shapes import Dim
-from .exported_program import ExportedProgram
-from .graph_signature import ConstantArgument, ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec, TensorArgument
-from .recording import Program, record_program
-from .symbolic import NotGeneral, exported, samples_of, symbols_of
+from .constraints import Samples
+from .exported_program import ExportedProgram, call_graph
+from .graph_signature import (
+    ConstantArgument,
+    ExportGraphSignature,
+    InputKind,
+    InputSpec,
+    OutputKind,
+    OutputSpec,
+    SymIntArgument,
+    TensorArgument,
+)  # fmt: skip
+from .recording import Program
+from .shape_specs import Argument, Place, Shape, Symbol, Symbols
+from .symbolic import NotGeneral, exported
 from .text import Graph, Node
 
 __all__ = ["load", "read", "save", "write"]
 
-_VERSION = 1
+_VERSION = 2
 #: Platforms that a saved program is for; those for which XLA lacks one of its operators are left out.
 _PLATFORMS = ("cpu", "cuda", "tpu")
 
@@ -73,10 +81,10 @@ def write(ep: ExportedProgram, f: Any, kind: str, extra: dict[str, Any], more: d
     inputs = [ep.state_dict[n] if n in ep.state_dict else ep.constants[n] for n in [*ep.graph_signature.parameters, *ep.graph_signature.buffers]]
     names = {id(t): n for n, t in ep.constants.items()}
     programs, described = [], []
+    if any(program.draws for program in ep._programs):
+        raise NotImplementedError("export.save: the program draws random numbers, which cannot be saved; export the module in eval mode")
     symbolic = _general(ep, inputs)
     for k, program in enumerate(ep._programs if symbolic is None else ep._programs[:1]):
-        if program.draws:
-            raise NotImplementedError("export.save: the program draws random numbers, which cannot be saved; export the module in eval mode")
         for number, tensor in enumerate(program.outside):
             if id(tensor) not in names:  # a constant of a program for other shapes
                 names[id(tensor)] = name = f"{k}_{number}"
@@ -84,16 +92,19 @@ def write(ep: ExportedProgram, f: Any, kind: str, extra: dict[str, Any], more: d
         programs.append(_serialized(program, inputs) if symbolic is None else symbolic[1])
         shapes = [shape for shape, _, _ in program.key] if symbolic is None else symbolic[0]
         described.append({
-            "key": [[list(shape), dtype.name, device] for shape, (_, dtype, device) in zip(shapes, program.key, strict=True)],
+            "key": [[_shape(shape), dtype.name, device] for shape, (_, dtype, device) in zip(shapes, program.key, strict=True)],
             "outside": [names[id(t)] for number, t in enumerate(program.outside) if symbolic is None or number not in symbolic[2]], "structure": treespec_dumps(program.structure),
-            "leaves": [{"tensor": int(leaf)} if isinstance(leaf, Output) else {"value": _plain(leaf)} for leaf in program.leaves],
+            "leaves": [_leaf(leaf) for leaf in (program.leaves if symbolic is None else symbolic[3])],
             "written": [[a, b] for a, b in program.written.items()], "training": program.training,
         })  # fmt: skip
     text = json.dumps({
         "version": _VERSION, "kind": kind, "in_spec": treespec_dumps(ep._in_spec), "inputs": [_spec(s) for s in ep.graph_signature.input_specs],
-        "outputs": [_spec(s) for s in ep.graph_signature.output_specs], "programs": described, "graph": [dataclasses.asdict(n) for n in ep.graph.nodes],
-        "dynamic": [{str(d): [getattr(dim, "name", None), dim.min, dim.max] for d, dim in dims.items()} for dims in ep._dynamic],
-        "trainable": [n for n, t in ep.named_parameters() if t.requires_grad], **(more or {}),
+        "outputs": [_spec(s) for s in ep._signature.output_specs], "programs": described, "graph": [dataclasses.asdict(n) for n in ep.graph.nodes],
+        "symbols": [dataclasses.asdict(symbol) for symbol in (symbolic[4] if symbolic else ())],
+        "shapes": [None if shape is None else _shape(shape) for shape in ep._symbols.shapes],
+        "arguments": [dataclasses.asdict(argument) for argument in ep._symbols.arguments],
+        "calls": [[e.fqn, None if e.signature is None else e.signature.forward_arg_names] for e in ep.module_call_graph],
+        "dialect": ep.dialect, "tied": _tied(inputs, [*ep.graph_signature.parameters, *ep.graph_signature.buffers]), "trainable": [n for n, t in ep.named_parameters() if t.requires_grad], **(more or {}),
     })  # fmt: skip
     stored = io.BytesIO()
     serialization.save(state, stored)
@@ -106,17 +117,33 @@ def write(ep: ExportedProgram, f: Any, kind: str, extra: dict[str, Any], more: d
             archive.writestr(f"extra/{name}", content)
 
 
+def _tied(tensors: list[Tensor], names: list[str]) -> dict[str, str]:
+    """The further names of tensors that have several -> the first."""
+    first: dict[int, str] = {}
+    return {name: first[id(tensor)] for tensor, name in zip(tensors, names, strict=True) if first.setdefault(id(tensor), name) != name}
+
+
 def _plain(leaf: Any) -> Any:
     if leaf is not None and not isinstance(leaf, (bool, int, float, str)):
         raise NotImplementedError(f"export.save: a result holds a {type(leaf).__name__}, which cannot be saved")
     return leaf
 
 
+def _shape(shape: Shape) -> list[Any]:
+    return [dataclasses.astuple(place) if isinstance(place, Place) else place for place in shape]
+
+
+def _leaf(leaf: Any) -> dict[str, Any]:
+    if isinstance(leaf, Output):
+        return {"tensor": int(leaf)}
+    return {"place": dataclasses.astuple(leaf)} if isinstance(leaf, Place) else {"value": _plain(leaf)}
+
+
 def _spec(spec: InputSpec | OutputSpec) -> dict[str, Any]:
     found = {"kind": spec.kind.name, "name": spec.arg.name, "target": spec.target, "persistent": getattr(spec, "persistent", None)}
     if isinstance(spec.arg, ConstantArgument):
         found["value"] = _plain(spec.arg.value)
-    return found
+    return found | {"number": isinstance(spec.arg, SymIntArgument)}
 
 
 def _serialized(program: Program, state: list[Tensor]) -> bytes:
@@ -133,30 +160,21 @@ def _serialized(program: Program, state: list[Tensor]) -> bytes:
         return bytes(exported.serialize(vjp_order=1))
 
 
-def _general(ep: ExportedProgram, state: list[Tensor]) -> tuple[list[tuple[Any, ...]], bytes, list[int]] | None:
-    """The shapes of the tensor arguments with names of dimensions, the program for all sizes, and which constants it makes itself; None where no
-    dimension may differ."""
-    if ep._origin is None:
-        program = ep._programs[0]
-        shapes = [shape for shape, _, _ in program.key]
-        return (shapes, program.instruction.serialized, []) if any(isinstance(n, str) for shape in shapes for n in shape) else None
-    args, kwargs = ep.example_inputs
-    leaves = pytree.leaves((args, kwargs))
-    dynamic = [dims for leaf, dims in zip(leaves, ep._dynamic, strict=True) if isinstance(leaf, Tensor)]
-    symbols, named = symbols_of([tuple(leaf.shape) for leaf in leaves if isinstance(leaf, Tensor)], dynamic)
+def _general(ep: ExportedProgram, state: list[Tensor]) -> tuple[list[Shape], bytes, list[int], list[Any], list[Symbol]] | None:
+    """The shapes of the tensor arguments, the program for all sizes, which constants it makes itself, the leaves of its result, and the symbols; None
+    where no dimension may differ."""
+    symbols = list(ep._symbols.table.values())
     if not symbols:
         return None
-    samples = samples_of(symbols)
-    try:
-        programs = _recorded(ep, named, samples)
-    except Exception:
-        samples = samples_of(symbols, even=True)
-        try:
-            programs = _recorded(ep, named, samples)
-        except Exception as error:
-            raise NotGeneral(f"export.save: the module does not take all sizes of {', '.join(s.name for s in symbols)}: {error}") from error
+    program, named = ep._programs[0], ep._symbols.tensor_shapes
+    if program.region is None:  # it was loaded
+        return named, program.instruction.serialized, [], program.leaves, symbols
+    labels = ", ".join(s.label for s in symbols)
+    if ep._samples is None:
+        raise NotGeneral(f"export.save: the module does not take all sizes of {labels}; how they are related is not known")
+    samples, programs = ep._samples.numbers, ep._samples.programs
     if len({len(p.outside) for p in programs}) != 1:
-        raise NotGeneral(f"export.save: how many constants there are depends on the sizes of {', '.join(s.name for s in symbols)}")
+        raise NotGeneral(f"export.save: how many constants there are depends on the sizes of {labels}")
     made = [k for k, same in enumerate(zip(*[p.outside for p in programs], strict=True)) if not all(_is_equal(same[0], each) for each in same)]
     shapes = [_arguments(program, state) for program in programs]
     fixed = [(tuple(s.shape), s.dtype) for s in shapes[0]]
@@ -164,25 +182,24 @@ def _general(ep: ExportedProgram, state: list[Tensor]) -> tuple[list[tuple[Any, 
     arguments = [*fixed[:first], *[(shape, dtype) for shape, (_, dtype) in zip(named, fixed[first:last], strict=True)], *fixed[last:]]
     constants = {last + k: [np.asarray(program.outside[k].detach()) for program in programs] for k in made}
     builds = [_bound(program) for program in programs]
-    return named, exported(builds, shapes, symbols, samples, arguments, constants, _PLATFORMS), made
+    leaves = _leaves_of(ep._samples, labels)
+    written, bounded = exported(builds, shapes, symbols, samples, arguments, constants, _PLATFORMS)
+    return named, written, made, leaves, bounded
+
+
+def _leaves_of(samples: Samples, labels: str) -> list[Any]:
+    """The leaves of the result, with expressions for numbers that depend on the sizes."""
+    found = []
+    for leaves in zip(*[program.leaves for program in samples.programs], strict=True):
+        place = samples.place_of(leaves)
+        if place is None and any(leaf != leaves[0] for leaf in leaves):
+            raise NotGeneral(f"export.save: a result is {leaves[0]!r} or {leaves[1]!r}, depending on the sizes of {labels}, by no known rule")
+        found.append(leaves[0] if place is None else place)
+    return found
 
 
 def _is_equal(a: Tensor, b: Tensor) -> bool:
     return a.shape == b.shape and a.dtype is b.dtype and bool(equal(a, b))
-
-
-def _recorded(ep: ExportedProgram, named: list[tuple[Any, ...]], samples: list[dict[str, int]]) -> list[Program]:
-    """The module's program for each of the combinations of sizes."""
-    assert ep._origin is not None
-    leaves, structure = pytree.flatten(ep.example_inputs)
-    found = []
-    for sizes in samples:
-        shapes = iter(named)
-        given = [
-            empty([sizes.get(n, n) for n in next(shapes)], dtype=leaf.dtype, device=leaf.device) if isinstance(leaf, Tensor) else leaf for leaf in leaves
-        ]
-        found.append(record_program(ep._origin, *pytree.unflatten(given, structure)))
-    return found
 
 
 def _bound(program: Program) -> Any:
@@ -227,6 +244,8 @@ def read(f: Any, extra: dict[str, Any] | None = None, map_location: Any = None) 
         known = json.loads(archive.read("program.json"))
     except (KeyError, zipfile.BadZipFile) as error:
         raise ValueError(f"{f} is not a program that pytorchlike saved; programs and TorchScript archives of torch cannot be loaded") from error
+    if known["version"] != _VERSION:
+        raise ValueError(f"{f} was saved by another version of pytorchlike")
     with archive:
         state = serialization.load(io.BytesIO(archive.read("state.pt")), map_location=map_location, weights_only=True)
         programs = [archive.read(f"programs/{k}.stablehlo") for k in range(len(known["programs"]))]
@@ -238,19 +257,27 @@ def read(f: Any, extra: dict[str, Any] | None = None, map_location: Any = None) 
     tensors = {name: t for name, t in state.items() if not name.startswith("constant:")}
     for name in signature.parameters:
         tensors[name] = Parameter(tensors[name], name in trainable)
+    for name, first in known["tied"].items():
+        for store in (tensors, constants):
+            if name in store:
+                store[name] = tensors[first] if first in tensors else constants[first]
     made = [_program(each, stablehlo, constants) for each, stablehlo in zip(known["programs"], programs, strict=True)]
     in_spec = treespec_loads(known["in_spec"])
     graph = Graph([Node(**{**n, "args": tuple(n["args"])}) for n in known["graph"]])
-    dynamic = [{int(d): _dimension(*dim) for d, dim in dims.items()} for dims in known["dynamic"]]
-    return ExportedProgram(made, signature, tensors, constants, in_spec, graph, dynamic), known
+    shapes = [None if shape is None else _places(shape) for shape in known["shapes"]]
+    symbols = Symbols({s["name"]: Symbol(**s) for s in known["symbols"]}, shapes, [Argument(**a) for a in known["arguments"]])
+    calls = call_graph(in_spec, made[0].structure, dict(known["calls"]))
+    return ExportedProgram(made, signature, tensors, constants, in_spec, graph, symbols, calls, dialect=known["dialect"]), known
 
 
-def _dimension(name: str, least: int, most: int | None) -> Any:
-    return Dim(name, min=least, max=most) if name not in ("AUTO", "DYNAMIC") else getattr(Dim, name)(min=least, max=most)
+def _places(shape: list[Any]) -> Shape:
+    return tuple([Place(*place) if isinstance(place, list) else place for place in shape])
 
 
-def _argument(spec: dict[str, Any]) -> TensorArgument | ConstantArgument:
-    return ConstantArgument(spec["name"], spec["value"]) if "value" in spec else TensorArgument(spec["name"])
+def _argument(spec: dict[str, Any]) -> TensorArgument | SymIntArgument | ConstantArgument:
+    if "value" in spec:
+        return ConstantArgument(spec["name"], spec["value"])
+    return SymIntArgument(spec["name"]) if spec["number"] else TensorArgument(spec["name"])
 
 
 def _input(spec: dict[str, Any]) -> InputSpec:
@@ -273,8 +300,8 @@ class _Loaded(Differentiable):
 
 
 def _program(known: dict[str, Any], serialized: bytes, constants: dict[str, Tensor]) -> Program:
-    key = tuple([(tuple(shape), getattr(dtypes, "bool_" if dtype == "bool" else dtype), device) for shape, dtype, device in known["key"]])
-    leaves = [Output(leaf["tensor"]) if "tensor" in leaf else leaf["value"] for leaf in known["leaves"]]
+    key = tuple([(_places(shape), getattr(dtypes, "bool_" if dtype == "bool" else dtype), device) for shape, dtype, device in known["key"]])
+    leaves = [Output(leaf["tensor"]) if "tensor" in leaf else Place(*leaf["place"]) if "place" in leaf else leaf["value"] for leaf in known["leaves"]]
     return Program(
         key, _Loaded(serialized), [constants[name] for name in known["outside"]], {}, treespec_loads(known["structure"]), leaves,
         {int(a): int(b) for a, b in known["written"]}, training=known["training"],

@@ -6,12 +6,19 @@ import dataclasses
 from enum import Enum, auto
 from typing import Any
 
-__all__ = ["ConstantArgument", "ExportGraphSignature", "InputKind", "InputSpec", "OutputKind", "OutputSpec", "TensorArgument"]
+__all__ = ["ConstantArgument", "ExportBackwardSignature", "ExportGraphSignature", "InputKind", "InputSpec", "OutputKind", "OutputSpec", "SymIntArgument", "TensorArgument"]
 
 
 @dataclasses.dataclass
 class TensorArgument:
     """A tensor of the program, by its name there."""
+
+    name: str
+
+
+@dataclasses.dataclass
+class SymIntArgument:
+    """A number that depends on sizes, by its name."""
 
     name: str
 
@@ -59,7 +66,7 @@ class InputSpec:
     """An input: its kind, its name in the program, and for state the name in the module."""
 
     kind: InputKind
-    arg: TensorArgument | ConstantArgument
+    arg: TensorArgument | SymIntArgument | ConstantArgument
     target: str | None
     persistent: bool | None = None
 
@@ -72,11 +79,20 @@ class OutputSpec:
     """An output: its kind, its name in the program, and what it is the new content of."""
 
     kind: OutputKind
-    arg: TensorArgument | ConstantArgument
+    arg: TensorArgument | SymIntArgument | ConstantArgument
     target: str | None
 
     def __str__(self) -> str:
         return _shown(self)
+
+
+@dataclasses.dataclass
+class ExportBackwardSignature:
+    """Which outputs of a program are gradients; programs of `export` have none."""
+
+    gradients_to_parameters: dict[str, str]
+    gradients_to_user_inputs: dict[str, str]
+    loss_output: str
 
 
 @dataclasses.dataclass
@@ -116,12 +132,12 @@ class ExportGraphSignature:
     @property
     def user_inputs(self) -> tuple[Any, ...]:
         """The names of the arguments; for those that are no tensors, their values."""
-        return tuple([s.arg.name if isinstance(s.arg, TensorArgument) else s.arg.value for s in self.input_specs if s.kind is InputKind.USER_INPUT])
+        return tuple([s.arg.value if isinstance(s.arg, ConstantArgument) else s.arg.name for s in self.input_specs if s.kind is InputKind.USER_INPUT])
 
     @property
     def user_outputs(self) -> tuple[Any, ...]:
         """The names of the results; for those that are no tensors, their values."""
-        return tuple([s.arg.name if isinstance(s.arg, TensorArgument) else s.arg.value for s in self.output_specs if s.kind is OutputKind.USER_OUTPUT])
+        return tuple([s.arg.value if isinstance(s.arg, ConstantArgument) else s.arg.name for s in self.output_specs if s.kind is OutputKind.USER_OUTPUT])
 
     @property
     def inputs_to_parameters(self) -> dict[str, str]:
@@ -144,6 +160,11 @@ class ExportGraphSignature:
         return self._by_name(OutputKind.BUFFER_MUTATION)
 
     @property
+    def parameters_to_mutate(self) -> dict[str, str]:
+        """Name of the output -> the parameter that it is the new content of."""
+        return self._by_name(OutputKind.PARAMETER_MUTATION)
+
+    @property
     def user_inputs_to_mutate(self) -> dict[str, str]:
         """Name of the output -> the argument that it is the new content of."""
         return self._by_name(OutputKind.USER_INPUT_MUTATION)
@@ -152,6 +173,31 @@ class ExportGraphSignature:
     def backward_signature(self) -> None:
         """None: programs compute no gradients of their own."""
         return None
+
+    @property
+    def assertion_dep_token(self) -> None:
+        """None: programs assert nothing about data."""
+        return None
+
+    @property
+    def input_tokens(self) -> tuple[str, ...]:
+        """Empty: no operator has an effect whose order is to be kept."""
+        return ()
+
+    @property
+    def output_tokens(self) -> tuple[str, ...]:
+        """Empty, as `input_tokens`."""
+        return ()
+
+    @property
+    def lifted_custom_objs(self) -> tuple[str, ...]:
+        """Empty: programs take no objects."""
+        return ()
+
+    @property
+    def inputs_to_lifted_custom_objs(self) -> dict[str, str]:
+        """Empty: programs take no objects."""
+        return {}
 
     def __str__(self) -> str:
         lines = ["", "# inputs", *map(str, self.input_specs), "", "# outputs", *map(str, self.output_specs), ""]

@@ -14,14 +14,16 @@ from ..compiler.region import Output, Region, RegionInstruction, evaluator, plac
 from ..core import pytree
 from ..dispatch.call import apply
 from ..nn.modules.module import Module
+from ..tensors.generator import default_generator
 from ..tensors.tensor import Tensor
+from .shape_specs import Place
 
 __all__ = ["Program", "key_of", "named_state", "record_program"]
 
 
 def named_state(module: Module) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """Parameters and buffers by name; one that is shared is there once."""
-    return dict(module.named_parameters()), dict(module.named_buffers())
+    """Parameters and buffers by name; one that is shared is there under all of its names."""
+    return dict(module.named_parameters(remove_duplicate=False)), dict(module.named_buffers(remove_duplicate=False))
 
 
 @dataclasses.dataclass
@@ -29,11 +31,11 @@ class Program:
     """What a call with arguments of certain shapes does.
 
     Attributes:
-        key: shapes, dtypes and devices of the tensors among the arguments; a size that may be any has a name in its place (loaded programs).
+        key: shapes, dtypes and devices of the tensors among the arguments; a size that may be any is a `Place` (loaded programs).
         instruction: takes state, arguments, then ``outside``.
         outside: constants: tensors that are neither state nor arguments.
         draws: numbers among ``outside`` -> what draws random numbers anew.
-        structure, leaves: of the result; `Output` numbers stand for tensors.
+        structure, leaves: of the result; `Output` numbers stand for tensors, `Place`s for numbers that depend on sizes (loaded programs).
         written: number of a tensor among state and arguments -> the output that has its new content.
         region: the operators; None for a loaded program.
         training: the mode of the module that it is for; None for any.
@@ -51,15 +53,20 @@ class Program:
     region: Region | None = None
     training: bool | None = None
 
-    def __call__(self, tensors: Sequence[Tensor]) -> Any:
-        """Run it on state and arguments; what it writes is written."""
+    def __call__(self, tensors: Sequence[Tensor], numbers: dict[str, int] | None = None) -> Any:
+        """Run it on state and arguments; what it writes is written.
+
+        Args:
+            numbers: those of the symbols in this call.
+        """
         outside = [self.draws[k]() if k in self.draws else tensor for k, tensor in enumerate(self.outside)]
         given = [tensor.clone() if k in self.written else tensor for k, tensor in enumerate(tensors)]  # what the derivative saves is not written to
         results = apply(self.instruction, [*given, *outside], self.floats, self.ints)
         with no_grad():
             for k, output in self.written.items():
                 tensors[k].copy_(results[output])
-        return pytree.unflatten([results[leaf] if isinstance(leaf, Output) else leaf for leaf in self.leaves], self.structure)
+        leaves = [leaf.of(numbers or {}) if isinstance(leaf, Place) else leaf for leaf in self.leaves]
+        return pytree.unflatten([results[leaf] if isinstance(leaf, Output) else leaf for leaf in leaves], self.structure)
 
 
 def key_of(tensors: Sequence[Tensor]) -> tuple:
@@ -68,7 +75,7 @@ def key_of(tensors: Sequence[Tensor]) -> tuple:
 
 
 def record_program(module: Module, args: tuple, kwargs: dict[str, Any]) -> Program:
-    """Run a module on placeholders and keep what it does; the module, its buffers and its arguments stay as they are.
+    """Run a module on placeholders and keep what it does; the module, its buffers, its arguments and the random stream stay as they are.
 
     Raises:
         Unsupported: numbers are needed in the middle.
@@ -85,16 +92,19 @@ def record_program(module: Module, args: tuple, kwargs: dict[str, Any]) -> Progr
         return Unsupported(f"{type(module).__name__} cannot be exported as one program: {reason}")
 
     def run() -> Any:
-        with _swapped(module, {id(old): new for old, new in zip(state, stand_ins)}) as replaced:
+        with _swapped(module, {id(old): (k, new) for k, (old, new) in reversed(list(enumerate(zip(state, stand_ins))))}) as replaced:
             result = module(*new_args, **new_kwargs)
             return result, replaced()
 
     settings.exporting += 1
+    random = default_generator.packed_state()
     try:
         with no_grad():
             region = record_region(type(module).__name__, run, stand_ins, refuse)
     finally:
         settings.exporting -= 1
+        if (default_generator.packed_state() != random).any():
+            default_generator.unpack_state(random)
     result_structure, reassigned = region.structure.children()
     count = result_structure.num_leaves
     written = region.written | {k: int(leaf) for k, leaf in zip(reassigned.context, region.leaves[count:], strict=True)}
@@ -123,17 +133,17 @@ def _builder(region: Region, count: int) -> Callable[[bool], Callable]:
 
 
 @contextmanager
-def _swapped(module: Module, stand_ins: dict[int, Tensor]) -> Iterator[Callable[[], dict[int, Tensor]]]:
-    """The module with stand-ins for its parameters and buffers; yields a function that tells which were assigned anew: number -> tensor."""
+def _swapped(module: Module, stand_ins: dict[int, tuple[int, Tensor]]) -> Iterator[Callable[[], dict[int, Tensor]]]:
+    """The module with stand-ins (and their numbers) for its parameters and buffers; yields a function that tells which were assigned anew: number ->
+    tensor."""
     undo: list[tuple[dict, str, Any]] = []
-    numbers = {id(new): k for k, new in enumerate(stand_ins.values())}
 
     def assigned() -> dict[int, Tensor]:
         found = {}
         for store, name, own in undo:
             now = store.get(name)
-            number = numbers[id(stand_ins[id(own)])]
-            if isinstance(now, Tensor) and id(now) != id(stand_ins[id(own)]):
+            number, stand_in = stand_ins[id(own)]
+            if isinstance(now, Tensor) and now is not stand_in:
                 found[number] = now
         return found
 
@@ -143,7 +153,7 @@ def _swapped(module: Module, stand_ins: dict[int, Tensor]) -> Iterator[Callable[
                 for name, own in list(store.items()):
                     if own is not None and id(own) in stand_ins:
                         undo.append((store, name, own))
-                        store[name] = stand_ins[id(own)]  # type: ignore[assignment]
+                        store[name] = stand_ins[id(own)][1]  # type: ignore[assignment]
         yield assigned
     finally:
         for store, name, own in undo:

@@ -1,6 +1,6 @@
 """One program for all sizes, out of programs for some: what `archive.write` stores of a program with dynamic dimensions.
 
-Operators bind sizes, so a module is recorded and traced by JAX for several combinations of sizes.  Where these traces differ, they differ in
+Operators bind sizes, so a module is recorded (trials.py) and traced by JAX for several combinations of sizes.  Where these traces differ, they differ in
 numbers (shapes, limits of slices, a mean's divisor); each of these becomes the expression of the sizes that gives it for all combinations, and the
 equations, with expressions for numbers, are bound again under ``jax.export``'s symbols.  Other differences are an error: then what is computed
 depends on the sizes.
@@ -17,66 +17,21 @@ from typing import Any
 import jax
 import numpy as np
 from jax import lax
+from jax.errors import InconclusiveDimensionOperation
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
 from ..graph.instruction import enable_x64
 from ..graph.jaxprs import called_by
+from .shape_specs import Place, Symbol, sizes_of
 
-__all__ = ["NotGeneral", "Symbol", "generalised", "samples_of", "symbols_of"]
+__all__ = ["NotGeneral", "exported", "generalised"]
 
-#: A module is recorded for this many combinations of sizes.
-SAMPLES = 5
-#: Sizes that are tried, those first that few numbers in programs are equal to.
-_SIZES = (11, 23, 47, 79, 113, 17, 31, 59, 89, 131, 19, 37, 61, 97, 139, 13, 29, 53, 83, 127, 7, 41, 43, 5, 67, 3, *range(2, 64), *range(64, 4096, 61))
-_EVEN = tuple(2 * n for n in _SIZES)
+#: The least size that a program is for: one, or the first for which all that operators ask about sizes is known.
+_LEAST = (1, 2, 3, 5)
 
 
 class NotGeneral(NotImplementedError):  # noqa: N818 - it reads as what is wrong
     """A module's programs for several sizes have no common form."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Symbol:
-    """A dimension that may differ.
-
-    Attributes:
-        name: in the exported program.
-        example: its size in the example arguments.
-        least, most: bounds.
-    """
-
-    name: str
-    example: int
-    least: int
-    most: int | None
-
-
-def symbols_of(shapes: Sequence[tuple[int, ...]], dynamic: Sequence[dict[int, Any]]) -> tuple[list[Symbol], list[tuple[Any, ...]]]:
-    """The symbols, and each tensor argument's shape with their names in the place of sizes.  A `Dim` is one symbol wherever it is named."""
-    found: dict[str, Symbol] = {}
-    named = []
-    for k, (shape, dims) in enumerate(zip(shapes, dynamic, strict=True)):
-        places: list[Any] = list(shape)
-        for d, dim in dims.items():
-            name = str(dim.name) if hasattr(dim, "__name__") else f"d{k}_{d % len(shape)}"
-            found.setdefault(name, Symbol(name, shape[d], max(dim.min, 2), dim.max))
-            places[d] = name
-        named.append(tuple(places))
-    return list(found.values()), named
-
-
-def samples_of(symbols: Sequence[Symbol], even: bool = False) -> list[dict[str, int]]:
-    """Combinations of sizes within the bounds, no size twice where there is room."""
-    chosen: list[dict[str, int]] = [{} for _ in range(SAMPLES)]
-    taken: set[int] = set()
-    for symbol in symbols:
-        most = symbol.most or 1 << 62
-        room = [n for n in (_EVEN if even else _SIZES) if symbol.least <= n <= most] or [symbol.example]
-        fresh = list(dict.fromkeys(n for n in room if n not in taken)) or room
-        for k in range(SAMPLES):
-            chosen[k][symbol.name] = fresh[k % len(fresh)]
-            taken.add(fresh[k % len(fresh)])
-    return chosen
 
 
 # -------------------------------------------------------------------------------------------------------------- expressions
@@ -102,9 +57,14 @@ class _Expressions:
                 found = _affine(values, at, divisor)
                 if found is not None:
                     return functools.partial(_rounded, names, *found, divisor)
+        for names, at in self.terms[: len(self.samples[0])]:
+            for modulus, shift in [(m, r) for m in (2, 3, 4, 5, 8) for r in range(m)]:
+                remainders = [(n + shift) % modulus for n in at]
+                x, y, z = _solved(at, remainders, values)
+                if y and len(set(remainders)) > 1 and all(x * p + y * q + z == v for p, q, v in zip(at, remainders, values, strict=True)):
+                    return functools.partial(_with_remainder, names, x, y, z, modulus, shift)
         for (first, a), (second, b) in itertools.combinations(self.terms, 2):
-            solution = np.linalg.lstsq(np.array([a, b, [1] * len(values)], float).T, np.array(values, float), rcond=None)[0]
-            x, y, z = (round(float(c)) for c in solution)
+            x, y, z = _solved(a, b, values)
             if len(values) > 3 and all(x * p + y * q + z == v for p, q, v in zip(a, b, values, strict=True)):
                 return functools.partial(_sum, first, x, second, y, z)
         raise NotGeneral(f"the numbers {list(values)} for the sizes {self.samples} follow no known rule")
@@ -191,6 +151,17 @@ def _affine(values: Sequence[int], at: Sequence[int], divisor: int) -> tuple[int
             if all((factor * a + before) // divisor + after == v for a, v in zip(at, values, strict=True)):
                 return factor, before, after
     return None
+
+
+def _solved(a: Sequence[int], b: Sequence[int], values: Sequence[int]) -> tuple[int, ...]:
+    """``x, y, z`` with ``x * a + y * b + z`` next to the values."""
+    solution = np.linalg.lstsq(np.array([a, b, [1] * len(values)], float).T, np.array(values, float), rcond=None)[0]
+    return tuple([round(float(c)) for c in solution])
+
+
+def _with_remainder(names: Sequence[str], x: int, y: int, z: int, modulus: int, shift: int, sizes: dict[str, Any]) -> Any:
+    size = _product(sizes, names)
+    return x * size + y * ((size + shift) % modulus) + z
 
 
 def _always(value: Any, sizes: dict[str, Any]) -> Any:
@@ -350,18 +321,19 @@ def _while(params: Sequence[dict[str, Any]], expressions: _Expressions) -> Run:
 
 # -------------------------------------------------------------------------------------------------------------- derivatives
 def exported(builds: Sequence[Callable[[bool], Callable]], shapes: Sequence[Sequence[Any]], symbols: Sequence[Symbol], samples: Sequence[dict[str, int]],
-             named: Sequence[Any], made: Mapping[int, Sequence[np.ndarray]], platforms: Sequence[str]) -> bytes:  # fmt: skip
-    """A program and its first derivative for all sizes, as `jax.export` writes it.
+             named: Sequence[Any], made: Mapping[int, Sequence[np.ndarray]], platforms: Sequence[str]) -> tuple[bytes, list[Symbol]]:  # fmt: skip
+    """A program and its first derivative for all sizes, as `jax.export` writes it, and the symbols with the bounds that it has.
 
     Args:
         builds: for each combination of sizes ``build(rules)`` -> the function of arrays (`RegionInstruction`).
         shapes: for each the shapes and dtypes of its arguments.
-        named: the arguments' shapes with the symbols' names in them, and dtypes.
+        named: the arguments' shapes with symbols in them, and dtypes.
         made: arguments that are constants which depend on the sizes; they are made in the program: number -> the constant for each combination.
 
     Raises:
         NotGeneral: with the dimensions' names.
     """
+    labels = ", ".join(s.label for s in symbols)
     floating = [k for k, s in enumerate(shapes[0]) if np.issubdtype(s.dtype, np.inexact) or s.dtype.name == "bfloat16"]
     with enable_x64(True):
         try:
@@ -372,37 +344,68 @@ def exported(builds: Sequence[Callable[[bool], Callable]], shapes: Sequence[Sequ
                                     for build, given, (_, out) in zip(builds, shapes, forward, strict=True)], samples)  # fmt: skip
             constants = {k: _constant(arrays, _Expressions(samples)) for k, arrays in made.items()}
         except NotGeneral as error:
-            raise NotGeneral(f"export.save: no program for all sizes of {', '.join(s.name for s in symbols)} was found: {error}") from error
-        constraints = [f"{s.name} >= {s.least}" for s in symbols] + [f"{s.name} <= {s.most}" for s in symbols if s.most is not None]
-        scope = jax.export.SymbolicScope(constraints)
-        of_name = dict(zip([s.name for s in symbols], jax.export.symbolic_shape(",".join(s.name for s in symbols), scope=scope), strict=True))
-        arguments = [jax.ShapeDtypeStruct(tuple([of_name.get(n, n) for n in shape]), dtype) for k, (shape, dtype) in enumerate(named) if k not in made]
-
-        def complete(arrays: Sequence[Any]) -> list[Any]:
-            rest = iter(arrays)
-            return [constants[k](of_name) if k in constants else next(rest) for k in range(len(named))]
-
-        @jax.custom_vjp
-        def function(*arrays: Any) -> tuple[Any, ...]:
-            return tuple(run(of_name, complete(arrays)))
-
-        def save(*arrays: Any) -> tuple[Any, Any]:
-            return function(*arrays), arrays
-
-        def pull(arrays: Any, cotangents: Any) -> tuple[Any, ...]:
-            found = dict(zip(floating, backward(of_name, [*complete(arrays), *[cotangents[k] for k in results]]), strict=True))
-            return tuple([found.get(k) for k in range(len(named)) if k not in made])
-
-        function.defvjp(save, pull)
-        try:
-            program = jax.export.export(jax.jit(function), platforms=platforms)(*arguments)
-        except Exception:  # some operators are library calls of one platform
+            raise NotGeneral(f"export.save: no program for all sizes of {labels} was found: {error}") from error
+        inputs = [each for k, each in enumerate(named) if k not in made]
+        for least in _LEAST:
+            of_name = _dimensions(symbols, least)
+            arguments = [jax.ShapeDtypeStruct(sizes_of(shape, of_name), dtype) for shape, dtype in inputs]
+            function = _with_derivative(run, backward, of_name, constants, len(named), floating, results)
             try:
-                program = jax.export.export(jax.jit(function))(*arguments)
+                return _written(function, arguments, platforms), [_from(symbol, least) for symbol in symbols]
+            except InconclusiveDimensionOperation as error:
+                failed = error
             except Exception as error:
-                names = ", ".join(s.name for s in symbols)
-                raise NotGeneral(f"export.save: no program for all sizes of {names} can be written: {error}") from error
+                raise NotGeneral(f"export.save: no program for all sizes of {labels} can be written: {error}") from error
+        raise NotGeneral(f"export.save: no program for all sizes of {labels} can be written: {failed}") from failed
+
+
+def _with_derivative(run: Run, backward: Run, of_name: dict[str, Any], constants: Mapping[int, Callable[[dict[str, Any]], Any]], count: int,
+                     floating: Sequence[int], results: Sequence[int]) -> Callable[..., tuple[Any, ...]]:  # fmt: skip
+    """The function of the arrays that are not made in the program, out of `count`, with its gradient."""
+
+    def complete(arrays: Sequence[Any]) -> list[Any]:
+        rest = iter(arrays)
+        return [constants[k](of_name) if k in constants else next(rest) for k in range(count)]
+
+    @jax.custom_vjp
+    def function(*arrays: Any) -> tuple[Any, ...]:
+        return tuple(run(of_name, complete(arrays)))
+
+    def save(*arrays: Any) -> tuple[Any, Any]:
+        return function(*arrays), arrays
+
+    def pull(arrays: Any, cotangents: Any) -> tuple[Any, ...]:
+        found = dict(zip(floating, backward(of_name, [*complete(arrays), *[cotangents[k] for k in results]]), strict=True))
+        return tuple([found.get(k) for k in range(count) if k not in constants])
+
+    function.defvjp(save, pull)
+    return function
+
+
+def _written(function: Callable, arguments: Sequence[Any], platforms: Sequence[str]) -> bytes:
+    try:
+        program = jax.export.export(jax.jit(function), platforms=platforms)(*arguments)
         return bytes(program.serialize(vjp_order=1))
+    except InconclusiveDimensionOperation:
+        raise
+    except Exception:  # some operators are library calls of one platform
+        return bytes(jax.export.export(jax.jit(function))(*arguments).serialize(vjp_order=1))
+
+
+def _from(symbol: Symbol, least: int) -> Symbol:
+    """A symbol that is at least so many steps."""
+    bound = symbol.step * least + symbol.rest
+    return symbol if least == _LEAST[0] or bound <= symbol.least else dataclasses.replace(symbol, least=bound, kind="Dim")
+
+
+def _dimensions(symbols: Sequence[Symbol], least: int) -> dict[str, Any]:
+    """What ``jax.export`` has for the symbols."""
+    constraints = []
+    for s in symbols:
+        constraints.append(f"{s.name} >= {max(-((s.rest - s.least) // s.step), least)}")
+        constraints += [f"{s.name} <= {(s.most - s.rest) // s.step}"] if s.most is not None else []
+    made = jax.export.symbolic_shape(",".join(s.name for s in symbols), scope=jax.export.SymbolicScope(constraints))
+    return {s.name: Place(s.name, s.step, s.rest).of({s.name: dimension}) for s, dimension in zip(symbols, made, strict=True)}
 
 
 def _backward(function: Callable, floating: Sequence[int], results: Sequence[int]) -> Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]:

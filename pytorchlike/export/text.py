@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 from ..graph.value import Aval
+from .constraints import Samples
 from .recording import Program
+from .shape_specs import Symbols
 
 __all__ = ["Graph", "Node", "graph_of"]
 
@@ -64,17 +67,33 @@ class Graph:
         return "\n".join([*lines, ""])
 
 
-def _meta(aval: Aval) -> str:
-    return f"{_SHORT.get(aval.dtype.name, aval.dtype.name)}[{', '.join(map(str, aval.size))}]"
+def _meta(aval: Aval, size: Sequence[Any] | None = None) -> str:
+    return f"{_SHORT.get(aval.dtype.name, aval.dtype.name)}[{', '.join(map(str, aval.size if size is None else size))}]"
 
 
-def graph_of(program: Program, arguments: list[str], outside: list[str], taken: set[str]) -> tuple[Graph, list[str]]:
+def _sizes(number: int, k: int, aval: Aval, samples: Samples | None) -> Sequence[Any]:
+    """The size of an operator's result; where it depends on symbols by a simple rule, with expressions.
+
+    Args:
+        number, k: of the operator, and of its result.
+    """
+    if samples is None:
+        return aval.size
+    alike = [program.region.captured.steps[number].inference.outputs[k].size for program in samples.programs]  # type: ignore[union-attr]
+    return [samples.place_of(numbers) or ("?" if len(set(numbers)) > 1 else own) for own, *numbers in zip(aval.size, *alike, strict=True)]
+
+
+def graph_of(program: Program, arguments: list[str], outside: list[str], taken: set[str], symbols: Symbols, samples: Samples | None) -> tuple[Graph, list[str]]:  # fmt: skip
     """The operators of a program, and the names of its outputs.
 
     Args:
         arguments, outside: the names of its inputs.
         taken: names that operators' results cannot have.
+        symbols, samples: of sizes that may differ.
     """
+    shapes = dict(zip(arguments[len(arguments) - len(symbols.tensor_shapes) :], symbols.tensor_shapes, strict=True))
+    if samples is not None and any(len(p.region.captured.steps) != len(program.region.captured.steps) for p in samples.programs):  # type: ignore[union-attr]
+        samples = None
     region = program.region
     assert region is not None
     names: dict[int, str] = {}
@@ -95,9 +114,9 @@ def graph_of(program: Program, arguments: list[str], outside: list[str], taken: 
     for state in region.captured.position.path():
         if state.aval is not None and state.slot in region.captured.inputs:
             name = source(region.sources[region.captured.inputs.index(state.slot)])
-            names[state.slot], metas[name] = name, _meta(state.aval)
+            names[state.slot], metas[name] = name, _meta(state.aval, shapes.get(name))
     lines: list[Node] = []
-    for step in region.captured.steps:
+    for number, step in enumerate(region.captured.steps):
         instruction, before = step.instruction, step.parent
         assert instruction is not None and step.inference is not None and before is not None
         numbers = [
@@ -107,13 +126,13 @@ def graph_of(program: Program, arguments: list[str], outside: list[str], taken: 
         given = (*[names[slot] for slot in step.slots], *numbers)
         made = step.inference.outputs
         name = fresh(instruction.name.replace(".", "_"))
-        lines.append(Node("call_function", name, f"torch.ops.aten.{instruction.name}", given, _meta(made[0]) if len(made) == 1 else "tuple"))
+        lines.append(Node("call_function", name, f"torch.ops.aten.{instruction.name}", given, _meta(made[0], _sizes(number, 0, made[0], samples)) if len(made) == 1 else "tuple"))
         if len(made) == 1:
             names[step.slot] = name
         else:
             for k, aval in enumerate(made):
                 names[step.slot + k] = part = fresh("getitem")
-                lines.append(Node("call_function", part, "operator.getitem", (name, k), _meta(aval)))
+                lines.append(Node("call_function", part, "operator.getitem", (name, k), _meta(aval, _sizes(number, k, aval, samples))))
     outputs = [names[region.captured.results[k]] if kind == "result" else source(k) for kind, k in region.outputs]
     inputs = [Node("placeholder", name, name, (), metas.get(name, "")) for name in [*arguments, *outside]]
     return Graph([*inputs, *lines, Node("output", "output", "output", tuple(outputs))]), outputs

@@ -12,8 +12,9 @@ from typing import Any
 
 from ..core import pytree
 from ..export.archive import read, write
-from ..export.exported_program import ExportedModule, ExportedProgram, export, run_program
+from ..export.exported_program import ExportedModule, ExportedProgram, run_program
 from ..export.recording import Program, record_program
+from ..export.trace import export
 from ..nn.modules.module import Module
 from . import _state
 from ._script import RecursiveScriptModule, ScriptFunction

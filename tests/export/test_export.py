@@ -172,14 +172,14 @@ def _floats(*shape):
     return lambda batch, length: torch.randn(*[{"b": batch, "t": length}.get(n, n) for n in shape])
 
 
-BATCH, LENGTH = torch.export.Dim("batch", min=2, max=64), torch.export.Dim("length")
+BATCH, LENGTH, HALF = torch.export.Dim("batch", min=2, max=64), torch.export.Dim("length"), torch.export.Dim("half")
 DYNAMIC = {
     "linear": (lambda: torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.GELU(), torch.nn.LayerNorm(8), torch.nn.Softmax(-1)), _floats("b", 2), {0: BATCH}),
     "convolution": (
         lambda: torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3, padding=1), torch.nn.BatchNorm2d(4), torch.nn.ReLU(), torch.nn.MaxPool2d(2), torch.nn.Flatten()),
         _floats("b", 1, 8, 8), {0: BATCH},
     ),
-    "windows": (Windows, _floats("b", "t"), {0: BATCH, 1: LENGTH}),
+    "windows": (Windows, _floats("b", "t"), {0: BATCH, 1: 2 * HALF}),
     "recurrent": (Recurrent, lambda batch, length: torch.randint(0, 9, (batch, length)), {0: BATCH, 1: LENGTH}),
     "transformer": (lambda: torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval(), _floats("b", "t", 8), {0: BATCH, 1: torch.export.Dim.AUTO}),
 }  # fmt: skip
@@ -226,14 +226,15 @@ def test_sizes_that_a_saved_program_cannot_have():
         assert run(torch.ones(7, 2), torch.ones(7, 2)).shape == (7, 2)
         with pytest.raises(AssertionError, match=r"Guard failed: y.size\(\)\[0\] == x.size\(\)\[0\]"):
             run(torch.ones(7, 2), torch.ones(6, 2))
-    with pytest.raises(NotImplementedError, match="does not take all sizes of first, second"):
-        torch.export.save(exported(torch.export.Dim("first"), torch.export.Dim("second")), io.BytesIO())
 
-    class Looped(torch.nn.Module):
-        def forward(self, x):
-            for row in x:
-                x = x + row
-            return x
 
-    with pytest.raises(NotImplementedError, match="no program for all sizes of rows was found: there are .* operations"):
-        torch.export.save(torch.export.export(Looped(), (torch.ones(4, 2),), dynamic_shapes=({0: torch.export.Dim("rows")},)), io.BytesIO())
+@pytest.mark.parametrize("make", [lambda: torch.nn.AvgPool1d(3), lambda: torch.nn.Sequential(torch.nn.Flatten(1), torch.nn.Softmax(1))])
+def test_saved_programs_round_as_the_module_does(make):
+    """Quotients of sizes that are rounded are the module's for all remainders."""
+    model, D = make(), torch.export.Dim
+    file = io.BytesIO()
+    torch.export.save(torch.export.export(model, (torch.rand(2, 3, 8),), dynamic_shapes=({0: D("batch"), 2: D("length", min=5)},)), file)
+    loaded = torch.export.load(io.BytesIO(file.getvalue())).module()
+    for n in range(5, 13):
+        x = torch.rand(1, 3, n)
+        torch.testing.assert_close(loaded(x), model(x))

@@ -241,6 +241,8 @@ def run_program(exported: ExportedProgram, state: list[Tensor], args: tuple, kwa
 
 def _for_other_shapes(exported: ExportedProgram, leaves: list[Any]) -> Program:
     if exported._origin is None:  # its one program is for all sizes
+        if any(0 in leaf.shape for leaf in leaves if isinstance(leaf, Tensor)):
+            raise NotImplementedError("a program of a file takes no tensors of size 0")
         return exported._programs[0]
     args, kwargs = pytree.unflatten(leaves, exported._in_spec)
     program = record_program(exported._origin, args, kwargs)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -24,10 +25,10 @@ from ..graph.instruction import enable_x64
 from ..graph.jaxprs import called_by
 from .shape_specs import Place, Symbol, sizes_of
 
-__all__ = ["NotGeneral", "exported", "generalised"]
+__all__ = ["NotGeneral", "exported"]
 
-#: The least size that a program is for: one, or the first for which all that operators ask about sizes is known.
-_LEAST = (1, 2, 3, 5)
+#: The least size that a program is for: the first of these for which all that operators ask about it is known.
+_LEAST = (1, 2, 3, 4, 6)
 
 
 class NotGeneral(NotImplementedError):  # noqa: N818 - it reads as what is wrong
@@ -40,9 +41,12 @@ class _Expressions:
 
     Args:
         samples: the sizes of each trace, by name.
+        plain: remainders are written as such, not as what is missing to a multiple.
+        below: quotients are rounded after something was subtracted, not added.  `jax.export` does not see that such forms are equal.
     """
 
-    def __init__(self, samples: Sequence[dict[str, int]]) -> None:
+    def __init__(self, samples: Sequence[dict[str, int]], plain: bool = False, below: bool = False) -> None:
+        self.plain, self.below = plain, below
         names = list(samples[0])
         self.samples = samples
         terms: list[tuple[str, ...]] = [*[(n,) for n in names], *itertools.combinations_with_replacement(names, 2), *itertools.combinations(names, 3)]
@@ -54,20 +58,28 @@ class _Expressions:
             return functools.partial(_always, values[0])
         for names, at in self.terms:
             for divisor in (1, 2, 3, 4, 5, 6, 8, 16, 32) if len(set(values)) == len(set(at)) else (1,):  # others would fit by chance
-                found = _affine(values, at, divisor)
+                found = _affine(values, at, divisor, self.below)
                 if found is not None:
                     return functools.partial(_rounded, names, *found, divisor)
-        for names, at in self.terms[: len(self.samples[0])]:
-            for modulus, shift in [(m, r) for m in (2, 3, 4, 5, 8) for r in range(m)]:
-                remainders = [(n + shift) % modulus for n in at]
-                x, y, z = _solved(at, remainders, values)
-                if y and len(set(remainders)) > 1 and all(x * p + y * q + z == v for p, q, v in zip(at, remainders, values, strict=True)):
-                    return functools.partial(_with_remainder, names, x, y, z, modulus, shift)
+        remainder = self._with_remainders(values)
+        if remainder is not None:
+            return remainder
         for (first, a), (second, b) in itertools.combinations(self.terms, 2):
             x, y, z = _solved(a, b, values)
             if len(values) > 3 and all(x * p + y * q + z == v for p, q, v in zip(a, b, values, strict=True)):
                 return functools.partial(_sum, first, x, second, y, z)
         raise NotGeneral(f"the numbers {list(values)} for the sizes {self.samples} follow no known rule")
+
+    def _with_remainders(self, values: Sequence[int]) -> Callable[[dict[str, Any]], Any] | None:
+        """An expression with the remainder of a size, up or down to a multiple; written so that `jax.export` sees what sums of it are."""
+        for sign in (0,) if self.plain else (-1, 1, 0):
+            for names, at in self.terms[: len(self.samples[0])]:
+                for modulus, shift in [(m, r) for m in (2, 3, 4, 5, 8) for r in range(m)]:
+                    remainders = [(shift - (sign or -1) * n) % modulus for n in at]
+                    x, y, z = _solved(at, remainders, values)
+                    if (y * sign > 0 or y and not sign) and len(set(remainders)) > 1 and all(x * p + y * q + z == v for p, q, v in zip(at, remainders, values, strict=True)):
+                        return functools.partial(_remainder, names, x, y, z, modulus, shift, sign)
+        return None
 
     def number(self, values: Sequence[Any]) -> Callable[[dict[str, Any]], Any]:
         """The same for the numbers of a program's arithmetic: a size, or one over a size."""
@@ -139,14 +151,14 @@ def _is_equal(a: Any, b: Any) -> bool:
         return False
 
 
-def _affine(values: Sequence[int], at: Sequence[int], divisor: int) -> tuple[int, int, int] | None:
+def _affine(values: Sequence[int], at: Sequence[int], divisor: int, below: bool) -> tuple[int, int, int] | None:
     """``factor, before, after`` with ``value == (factor * at + before) // divisor + after`` for all."""
-    k = next((k for k in range(1, len(at)) if at[k] != at[0]), None)
-    if k is None:
+    k = max(range(len(at)), key=lambda k: abs(at[k] - at[0]))
+    if at[k] == at[0]:
         return None
     slope = (values[k] - values[0]) / (at[k] - at[0])
     for factor in {round(slope * divisor)} - {0}:
-        for before in range(divisor):
+        for before in range(0, -divisor, -1) if below else range(divisor):
             after = values[0] - (factor * at[0] + before) // divisor
             if all((factor * a + before) // divisor + after == v for a, v in zip(at, values, strict=True)):
                 return factor, before, after
@@ -159,9 +171,13 @@ def _solved(a: Sequence[int], b: Sequence[int], values: Sequence[int]) -> tuple[
     return tuple([round(float(c)) for c in solution])
 
 
-def _with_remainder(names: Sequence[str], x: int, y: int, z: int, modulus: int, shift: int, sizes: dict[str, Any]) -> Any:
+def _remainder(names: Sequence[str], x: int, y: int, z: int, modulus: int, shift: int, sign: int, sizes: dict[str, Any]) -> Any:
     size = _product(sizes, names)
-    return x * size + y * ((size + shift) % modulus) + z
+    if sign == 0:
+        return x * size + y * ((size + shift) % modulus) + z
+    whole = modulus * ((size + shift) // modulus) if sign < 0 else modulus * ((size - shift + modulus - 1) // modulus)
+    rest = size + shift - whole if sign < 0 else whole - size + shift
+    return x * size + y * rest + z
 
 
 def _always(value: Any, sizes: dict[str, Any]) -> Any:
@@ -196,7 +212,7 @@ def _product(sizes: dict[str, Any], names: Sequence[str]) -> Any:
 Run = Callable[[dict[str, Any], Sequence[Any]], list[Any]]
 
 
-def generalised(traces: Sequence[Any], samples: Sequence[dict[str, int]]) -> Run:
+def _function(traces: Sequence[Any], expressions: _Expressions) -> Run:
     """The function of sizes and arrays that closed jaxprs are for certain sizes.
 
     Args:
@@ -205,10 +221,6 @@ def generalised(traces: Sequence[Any], samples: Sequence[dict[str, int]]) -> Run
     Raises:
         NotGeneral: they differ in more than numbers.
     """
-    return _function(traces, _Expressions(samples))
-
-
-def _function(traces: Sequence[Any], expressions: _Expressions) -> Run:
     jaxprs = [trace.jaxpr for trace in traces]
     first = jaxprs[0]
     if len({len(j.eqns) for j in jaxprs}) != 1 or len({len(j.constvars) for j in jaxprs}) != 1:
@@ -275,13 +287,39 @@ def _operation(equations: Sequence[Any], expressions: _Expressions) -> Run:
     if name == "while":
         return _while(params, expressions)
     if name == "cond":
-        branches = [_function(list(map(_closed, each)), expressions) for each in zip(*[p["branches"] for p in params], strict=True)]
-        return lambda sizes, given: list(lax.switch(given[0], [lambda *a, b=b: b(sizes, a) for b in branches], *given[1:]))
+        return _condition(params, expressions)
     found = {key: expressions.any([p[key] for p in params]) for key in params[0]}
 
     def run(sizes: dict[str, Any], given: Sequence[Any]) -> list[Any]:
         made = primitive.bind(*given, **{key: find(sizes) for key, find in found.items()})
         return list(made) if primitive.multiple_results else [made]
+
+    return run
+
+
+def _condition(params: Sequence[dict[str, Any]], expressions: _Expressions) -> Run:
+    """A condition; where a platform's own way differs between sizes, or is not seen to have the same results, the one for all platforms stands for it."""
+    parts = [list(map(_closed, each)) for each in zip(*[p["branches"] for p in params], strict=True)]
+    platforms = params[0].get("branches_platforms") or ()
+    common = _function(parts[platforms.index(None)], expressions) if None in platforms else None
+
+    def own(each: list[Any]) -> Run:
+        try:
+            return _function(each, expressions)
+        except NotGeneral:
+            if common is None:
+                raise
+            return common
+
+    branches = [own(each) for each in parts]
+
+    def run(sizes: dict[str, Any], given: Sequence[Any]) -> list[Any]:
+        try:
+            return list(lax.switch(given[0], [lambda *a, b=b: b(sizes, a) for b in branches], *given[1:]))  # type: ignore[misc]
+        except TypeError:
+            if common is None:
+                raise
+            return common(sizes, given[1:])
 
     return run
 
@@ -335,27 +373,33 @@ def exported(builds: Sequence[Callable[[bool], Callable]], shapes: Sequence[Sequ
     """
     labels = ", ".join(s.label for s in symbols)
     floating = [k for k, s in enumerate(shapes[0]) if np.issubdtype(s.dtype, np.inexact) or s.dtype.name == "bfloat16"]
+    inputs = [each for k, each in enumerate(named) if k not in made]
     with enable_x64(True):
-        try:
-            forward = [jax.make_jaxpr(build(False), return_shape=True)(*given) for build, given in zip(builds, shapes, strict=True)]
-            run = generalised([jaxpr for jaxpr, _ in forward], samples)
-            results = [k for k, s in enumerate(forward[0][1]) if np.issubdtype(s.dtype, np.inexact) or s.dtype.name == "bfloat16"]
-            backward = generalised([jax.make_jaxpr(_backward(build(True), floating, results))(given, [out[k] for k in results])
-                                    for build, given, (_, out) in zip(builds, shapes, forward, strict=True)], samples)  # fmt: skip
-            constants = {k: _constant(arrays, _Expressions(samples)) for k, arrays in made.items()}
-        except NotGeneral as error:
-            raise NotGeneral(f"export.save: no program for all sizes of {labels} was found: {error}") from error
-        inputs = [each for k, each in enumerate(named) if k not in made]
-        for least in _LEAST:
-            of_name = _dimensions(symbols, least)
-            arguments = [jax.ShapeDtypeStruct(sizes_of(shape, of_name), dtype) for shape, dtype in inputs]
-            function = _with_derivative(run, backward, of_name, constants, len(named), floating, results)
+        forward = [jax.make_jaxpr(build(False), return_shape=True)(*given) for build, given in zip(builds, shapes, strict=True)]
+        results = [k for k, s in enumerate(forward[0][1]) if np.issubdtype(s.dtype, np.inexact) or s.dtype.name == "bfloat16"]
+        gradients = [jax.make_jaxpr(_backward(build(True), floating, results))(given, [out[k] for k in results])
+                     for build, given, (_, out) in zip(builds, shapes, forward, strict=True)]  # fmt: skip
+        for plain, below in ((False, False), (False, True), (True, False)):
+            expressions = _Expressions(samples, plain, below)
             try:
-                return _written(function, arguments, platforms), [_from(symbol, least) for symbol in symbols]
-            except InconclusiveDimensionOperation as error:
-                failed = error
-            except Exception as error:
-                raise NotGeneral(f"export.save: no program for all sizes of {labels} can be written: {error}") from error
+                run, backward = _function([jaxpr for jaxpr, _ in forward], expressions), _function(gradients, expressions)
+                constants = {k: _constant(arrays, expressions) for k, arrays in made.items()}
+            except NotGeneral as error:
+                raise NotGeneral(f"export.save: no program for all sizes of {labels} was found: {error}") from error
+            floors = dict.fromkeys([s.name for s in symbols], 0)
+            while True:
+                of_name = _dimensions(symbols, floors)
+                arguments = [jax.ShapeDtypeStruct(sizes_of(shape, of_name), dtype) for shape, dtype in inputs]
+                function = _with_derivative(run, backward, of_name, constants, len(named), floating, results)
+                try:
+                    return _written(function, arguments, platforms), [_from(symbol, floors[symbol.name]) for symbol in symbols]
+                except Exception as error:  # shapes are not seen to be equal, or an operator has no form for symbols
+                    failed = error
+                asked = re.findall(r"\w+", str(failed).partition("is inconclusive")[0]) if isinstance(failed, InconclusiveDimensionOperation) else ()
+                higher = [name for name in floors if name in asked and floors[name] + 1 < len(_LEAST)]
+                if not higher:
+                    break
+                floors.update({name: floors[name] + 1 for name in higher})
         raise NotGeneral(f"export.save: no program for all sizes of {labels} can be written: {failed}") from failed
 
 
@@ -392,17 +436,17 @@ def _written(function: Callable, arguments: Sequence[Any], platforms: Sequence[s
         return bytes(jax.export.export(jax.jit(function))(*arguments).serialize(vjp_order=1))
 
 
-def _from(symbol: Symbol, least: int) -> Symbol:
-    """A symbol that is at least so many steps."""
-    bound = symbol.step * least + symbol.rest
-    return symbol if least == _LEAST[0] or bound <= symbol.least else dataclasses.replace(symbol, least=bound, kind="Dim")
+def _from(symbol: Symbol, floor: int) -> Symbol:
+    """A symbol with the bound that it was written with."""
+    bound = symbol.step * _LEAST[floor] + symbol.rest
+    return symbol if not floor or bound <= symbol.least else dataclasses.replace(symbol, least=bound, kind="Dim")
 
 
-def _dimensions(symbols: Sequence[Symbol], least: int) -> dict[str, Any]:
-    """What ``jax.export`` has for the symbols."""
+def _dimensions(symbols: Sequence[Symbol], floors: Mapping[str, int]) -> dict[str, Any]:
+    """What ``jax.export`` has for the symbols, from certain ones of the least sizes on."""
     constraints = []
     for s in symbols:
-        constraints.append(f"{s.name} >= {max(-((s.rest - s.least) // s.step), least)}")
+        constraints.append(f"{s.name} >= {max(-((s.rest - s.least) // s.step), _LEAST[floors[s.name]])}")
         constraints += [f"{s.name} <= {(s.most - s.rest) // s.step}"] if s.most is not None else []
     made = jax.export.symbolic_shape(",".join(s.name for s in symbols), scope=jax.export.SymbolicScope(constraints))
     return {s.name: Place(s.name, s.step, s.rest).of({s.name: dimension}) for s, dimension in zip(symbols, made, strict=True)}

@@ -112,3 +112,12 @@ def test_ranks_and_dtypes_are_those_of_the_examples():
         run(torch.ones(4, 3, 1), torch.ones(4, 3))
     with pytest.raises(AssertionError, match=r"Guard failed: x.dtype == torch.float32"):
         run(torch.ones(4, 3, dtype=torch.float64), torch.ones(4, 3))
+
+
+def test_files_take_size_one_and_not_zero():
+    file = io.BytesIO()
+    torch.export.save(_program(torch, lambda x, y: x * 2, lambda D: ({0: D("a")}, None), ((4, 3), (4, 3))), file)
+    run = torch.export.load(io.BytesIO(file.getvalue())).module()
+    assert run(torch.ones(1, 3), torch.ones(4, 3)).shape == (1, 3)
+    with pytest.raises(NotImplementedError, match="size 0"):
+        run(torch.ones(0, 3), torch.ones(4, 3))

@@ -98,8 +98,9 @@ def settle(module: Module, args: tuple, kwargs: dict[str, Any], symbols: Symbols
         samples = samples_of(symbols)
     if not symbols.table:
         return None
-    programs = [program for program in map(trials.recorded, samples) if isinstance(program, Program)]
-    return Samples(samples, programs) if len(programs) == len(samples) else None
+    if not all(map(trials.is_same, samples)):
+        return None
+    return Samples(samples, [program for program in map(trials.recorded, samples) if isinstance(program, Program)])
 
 
 # ---------------------------------------------------------------------------------------------------------------- diagnosis

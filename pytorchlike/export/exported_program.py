@@ -130,9 +130,9 @@ class ExportedProgram:
         """A module that runs the program, on the program's own (the exported module's) parameters and buffers.
 
         Args:
-            check_guards: accepted; arguments that the program is not for are refused in either case, as sizes are bound.
+            check_guards: where it is false, arguments that the program is not for are refused too, with the errors of a program's inputs.
         """
-        return ExportedModule(self)
+        return ExportedModule(self, check_guards)
 
     def run_decompositions(self, decomp_table: Mapping[Any, Any] | None = None, decompose_custom_triton_ops: bool = False) -> ExportedProgram:
         """The program with the mutations in its signature; it is functional already, and its operators are what they are.
@@ -177,9 +177,9 @@ class ExportedModule(Module):
         ValueError: arguments of another structure; AssertionError: of other shapes or values; AttributeError: no tensors.  torch's texts.
     """
 
-    def __init__(self, program: ExportedProgram) -> None:
+    def __init__(self, program: ExportedProgram, check_guards: bool = True) -> None:
         super().__init__()
-        self.__dict__["_program"] = program
+        self.__dict__["_program"], self.__dict__["_check_guards"] = program, check_guards
         self.__dict__["_state_names"] = names = [*program.graph_signature.parameters, *program.graph_signature.buffers]
         for name in names:
             tensor = program.state_dict[name] if name in program.state_dict else program.constants[name]
@@ -211,7 +211,7 @@ class ExportedModule(Module):
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program."""
-        return run_program(self.__dict__["_program"], self._state(), args, kwargs)
+        return run_program(self.__dict__["_program"], self._state(), args, kwargs, as_guards=self.__dict__["_check_guards"])
 
     def __deepcopy__(self, memo: dict) -> ExportedModule:
         made = type(self).__new__(type(self))
@@ -219,11 +219,15 @@ class ExportedModule(Module):
         return made
 
 
-def run_program(exported: ExportedProgram, state: list[Tensor], args: tuple, kwargs: Mapping[str, Any], training: bool | None = None) -> Any:
-    """Check the arguments, find the program for their shapes (and the mode), and run it."""
+def run_program(exported: ExportedProgram, state: list[Tensor], args: tuple, kwargs: Mapping[str, Any], training: bool | None = None, as_guards: bool = True) -> Any:  # fmt: skip
+    """Check the arguments, find the program for their shapes (and the mode), and run it.
+
+    Args:
+        as_guards: see `check_shapes`.
+    """
     leaves = flattened(exported._in_spec, args, kwargs)
     specs = [s for s in exported.graph_signature.input_specs if s.kind is InputKind.USER_INPUT]
-    check_leaves(leaves, specs, exported._symbols.arguments)
+    check_leaves(leaves, specs, exported._symbols.arguments, as_guards)
     tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
     key = key_of(tensors)
     found = next((p for p in exported._programs if p.key == key and (training is None or p.training is None or p.training == training)), None)
@@ -234,7 +238,7 @@ def run_program(exported: ExportedProgram, state: list[Tensor], args: tuple, kwa
             f"{['train' if training else 'eval', *[list(shape) for shape, _, _ in key]]}"
         )
     if found is None:
-        check_shapes(tensors, exported._programs[0].key, exported._symbols)
+        check_shapes(tensors, exported._programs[0].key, exported._symbols, as_guards)
         found = _for_other_shapes(exported, leaves)
     return found([*state, *tensors], numbers_of(tensors, exported._symbols))
 

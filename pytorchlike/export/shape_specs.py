@@ -85,11 +85,13 @@ class Argument:
         source: in the function, ``L['x'][0]``.
         path: the same without the function.
         name: in guards, ``x[0]``.
+        place: in the call, ``*args[0][0]``.
     """
 
     source: str
     path: str
     name: str
+    place: str
 
 
 @dataclasses.dataclass
@@ -164,21 +166,22 @@ def _leaves(mod: Any, args: tuple, kwargs: dict[str, Any], named: dict[str, Any]
     leaves: list[Any] = []
     found = []
 
-    def add(source: str, place: str, name: str, value: Any) -> None:
+    def add(source: str, place: str, name: str, value: Any, given: str) -> None:
         for path, leaf in tree_flatten_with_path(value)[0]:
             leaves.append(leaf)
-            found.append(Argument(f"L['{source}']{place}{keystr(path)}", f"['{source}']{place}{keystr(path)}", name + keystr(path)))
+            inner = f"['{source}']{place}{keystr(path)}"
+            found.append(Argument(f"L{inner}", inner, name + keystr(path), given + keystr(path)))
 
     for k, value in enumerate(args):
         if k < len(plain):
-            add(plain[k], "", plain[k], value)
+            add(plain[k], "", plain[k], value, f"*args[{k}]")
         else:
-            add(rest, f"[{k - len(plain)}]", f"{rest}_{k - len(plain)}", value)
+            add(rest, f"[{k - len(plain)}]", f"{rest}_{k - len(plain)}", value, f"*args[{k}]")
     for name, value in kwargs.items():
         if name in named:
-            add(name, "", name, value)
+            add(name, "", name, value, f"**kwargs[{name!r}]")
         else:
-            add(keywords, f"[{name!r}]", name, value)
+            add(keywords, f"[{name!r}]", name, value, f"**kwargs[{name!r}]")
     return leaves, found
 
 

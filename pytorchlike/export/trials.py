@@ -20,8 +20,9 @@ __all__ = ["MOST", "SAMPLES", "Numbers", "Trials", "extremes_of", "floor_of", "p
 SAMPLES = 5
 #: What stands for the largest size where there is no bound.
 MOST = 1009
-#: Sizes that are tried; in fives, which differ in their remainders by 2, and those first that few numbers in programs are equal to.
-_SIZES = (11, 26, 49, 84, 113, 18, 30, 61, 87, 131, 19, 38, 58, 97, 139, 13, 33, 54, 81, 128, 7, 41, 43, 5, 67, 3, *range(2, 64), *range(64, 4096, 61))
+#: Sizes that are tried; in fives, which differ in which of them are even and in which are the largest, and those first that few numbers in programs
+#: are equal to.
+_SIZES = (11, 26, 49, 84, 113, 131, 18, 30, 61, 87, 58, 139, 19, 97, 38, 54, 81, 128, 13, 33, 7, 41, 43, 5, 67, 3, *range(2, 64), *range(64, 4096, 61))
 #: The instruction that reads a part of a tensor.
 _WINDOW = "read_window"
 #: Symbols' names -> sizes.

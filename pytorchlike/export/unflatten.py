@@ -49,7 +49,7 @@ class UnflattenedModule(ExportedModule):
     __module__ = "torch.export.unflatten"
 
     def __init__(self, export_module: ExportedProgram, flat_args_adapter: FlatArgsAdapter | None = None) -> None:
-        super().__init__(export_module)
+        super().__init__(export_module, check_guards=False)
         self.__dict__["_flat_args_adapter"] = flat_args_adapter
         names = [entry.fqn for entry in export_module.module_call_graph if entry.fqn]
         for name in names:

@@ -217,6 +217,13 @@ def test_random_numbers_are_not_used_up():
     assert torch.equal(torch.rand(3), expected)
 
 
+def test_conditions_on_several_sizes_are_not_written():
+    program = _exported(torch, *MODULES["larger"])
+    assert program.module()(torch.ones(5, 3), torch.ones(4, 3)).shape == (5, 3)
+    with pytest.raises(NotImplementedError, match="export.save: the module does not take all sizes of a, b; how they are related is not known"):
+        torch.export.save(program, io.BytesIO())
+
+
 def test_numbers_that_depend_on_sizes_by_no_simple_rule():
     class Both(torch.nn.Module):
         def forward(self, x, y):

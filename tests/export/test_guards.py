@@ -105,6 +105,17 @@ def test_structures(name, runs):
     assert outcome(lambda: call(torch, runs[1])) == outcome(lambda: call(real, runs[0]))
 
 
+@pytest.mark.parametrize("name", ["static", "most", "least"])
+def test_sizes_without_guards(name):
+    *given, calls = SIZES[name]
+    theirs, ours = [_program(t, *given) for t in (real, torch)]
+    for size in calls:
+        expected = outcome(lambda s=size: theirs.module(check_guards=False)(real.ones(s), real.ones(4, 3)).shape)
+        assert outcome(lambda s=size: ours.module(check_guards=False)(torch.ones(s), torch.ones(4, 3)).shape) == expected
+        expected = outcome(lambda s=size: real.export.unflatten(theirs)(real.ones(s), real.ones(4, 3)).shape)
+        assert outcome(lambda s=size: torch.export.unflatten(ours)(torch.ones(s), torch.ones(4, 3)).shape) == expected
+
+
 def test_ranks_and_dtypes_are_those_of_the_examples():
     """torch runs the operators on whatever it gets."""
     run = _program(torch, lambda x, y: x * 2, lambda D: None, ((4, 3), (4, 3))).module()

@@ -91,9 +91,13 @@ class _Expressions:
             over = [round(numerator / float(v)) for v in values]
             if all(o and np.asarray(numerator / o, dtype) == v for o, v in zip(over, values, strict=True)):
                 return functools.partial(_over, dtype, numerator, self.integer(over))
+        for power in (0.5, -0.5) if all(float(v) > 0 for v in values) else ():
+            of = [round(float(v) ** (1 / power)) for v in values]
+            if all(n and np.asarray(n**power, dtype) == v for n, v in zip(of, values, strict=True)):
+                return functools.partial(_root, dtype, power, self.integer(of))
         if all(float(v) > 1 for v in values):  # the unbiased variance's factor, n / (n - 1)
             of = [round(float(v) / (float(v) - 1)) for v in values]
-            if all(np.asarray(n / (n - 1), dtype) == v for n, v in zip(of, values, strict=True)):
+            if all(n > 1 and np.asarray(n / (n - 1), dtype) == v for n, v in zip(of, values, strict=True)):
                 find = self.integer(of)
                 return lambda sizes: _unbiased(jax.numpy.asarray(find(sizes)).astype(np.float64)).astype(dtype)
         raise NotGeneral(f"the numbers {[float(v) for v in values]} for the sizes {self.samples} follow no known rule")
@@ -195,6 +199,10 @@ def _sum(first: Sequence[str], x: int, second: Sequence[str], y: int, z: int, si
 
 def _over(dtype: Any, numerator: int, find: Callable[[dict[str, Any]], Any], sizes: dict[str, Any]) -> Any:
     return (numerator / jax.numpy.asarray(find(sizes)).astype(np.float64)).astype(dtype)
+
+
+def _root(dtype: Any, power: float, find: Callable[[dict[str, Any]], Any], sizes: dict[str, Any]) -> Any:
+    return (jax.numpy.asarray(find(sizes)).astype(np.float64) ** power).astype(dtype)
 
 
 def _counted(dtype: Any, shape: Callable, start: Callable, step: Callable, axis: int, sizes: dict[str, Any]) -> Any:

@@ -245,3 +245,17 @@ def test_saved_programs_round_as_the_module_does(make, multiple):
     for n in range(4, 10):
         x = torch.rand(1, 3, n * multiple)
         torch.testing.assert_close(loaded(x), model(x))
+
+
+def test_numbers_of_sizes_are_written_as_expressions():
+    class Numbers(torch.nn.Module):
+        def forward(self, x):
+            n = x.shape[0]
+            return x / n, x * n**0.5, x / n**0.5, x.var(0), x * (n * n), x * n / 7, x * (n // 3), x + n % 4, (n + 1) // 1
+
+    file = io.BytesIO()
+    torch.export.save(torch.export.export(Numbers(), (torch.rand(4, 3),), dynamic_shapes=({0: torch.export.Dim("n")},)), file)
+    loaded = torch.export.load(io.BytesIO(file.getvalue())).module()
+    for n in (2, 3, 9, 10, 200):
+        x = torch.rand(n, 3)
+        torch.testing.assert_close(loaded(x), Numbers()(x))

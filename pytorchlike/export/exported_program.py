@@ -150,7 +150,9 @@ class ExportedProgram:
         raise RuntimeError("Unable to call ExportedProgram directly. You should use `exported_program.module()` instead.")
 
     def __str__(self) -> str:
-        return f"ExportedProgram:\n{self.graph.readable()}\nGraph signature: {self.graph_signature}\nRange constraints: {self.range_constraints}\n"
+        signature = str(self.graph_signature).strip("\n").replace("\n", "\n    ")
+        ranges = ", ".join([f"{name}: {bounds}" for name, bounds in self.range_constraints.items()])
+        return f"ExportedProgram:\n{self.graph.readable()}    \nGraph signature: \n    {signature}\n    \nRange constraints: {{{ranges}}}\n"
 
     __repr__ = __str__
 

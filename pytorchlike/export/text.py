@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..graph.value import Aval
+from ..tensors.tensor import Tensor
 from .constraints import Samples
 from .recording import Program
 from .shape_specs import Symbols
@@ -67,8 +68,8 @@ class Graph:
         return "\n".join([*lines, ""])
 
 
-def _meta(aval: Aval, size: Sequence[Any] | None = None) -> str:
-    return f"{_SHORT.get(aval.dtype.name, aval.dtype.name)}[{', '.join(map(str, aval.size if size is None else size))}]"
+def _meta(dtype: Any, size: Sequence[Any]) -> str:
+    return f"{_SHORT.get(dtype.name, dtype.name)}[{', '.join(map(str, size))}]"
 
 
 def _sizes(number: int, k: int, aval: Aval, samples: Samples | None) -> Sequence[Any]:
@@ -83,21 +84,24 @@ def _sizes(number: int, k: int, aval: Aval, samples: Samples | None) -> Sequence
     return [samples.place_of(numbers) or ("?" if len(set(numbers)) > 1 else own) for own, *numbers in zip(aval.size, *alike, strict=True)]
 
 
-def graph_of(program: Program, arguments: list[str], outside: list[str], taken: set[str], symbols: Symbols, samples: Samples | None) -> tuple[Graph, list[str]]:  # fmt: skip
+def graph_of(program: Program, state: Sequence[Tensor], arguments: list[str], outside: list[str], taken: set[str], symbols: Symbols,
+             samples: Samples | None) -> tuple[Graph, list[str]]:  # fmt: skip
     """The operators of a program, and the names of its outputs.
 
     Args:
+        state: the tensors among its inputs that are not the call's.
         arguments, outside: the names of its inputs.
         taken: names that operators' results cannot have.
         symbols, samples: of sizes that may differ.
     """
-    shapes = dict(zip(arguments[len(arguments) - len(symbols.tensor_shapes) :], symbols.tensor_shapes, strict=True))
+    inputs = [(t.dtype, t.shape) for t in state] + [(key[1], shape) for key, shape in zip(program.key, symbols.tensor_shapes, strict=True)]
+    inputs += [(t.dtype, t.shape) for t in program.outside]
     if samples is not None and any(len(p.region.captured.steps) != len(program.region.captured.steps) for p in samples.programs):  # type: ignore[union-attr]
         samples = None
     region = program.region
     assert region is not None
     names: dict[int, str] = {}
-    metas: dict[str, str] = {}
+    metas = {name: _meta(*each) for name, each in zip([*arguments, *outside], inputs, strict=True)}
     used = dict.fromkeys(taken, 0)
 
     def source(k: int) -> str:
@@ -111,10 +115,8 @@ def graph_of(program: Program, arguments: list[str], outside: list[str], taken: 
         name = f"{base}_{used[base]}"
         return name if name not in used else fresh(base)
 
-    for state in region.captured.position.path():
-        if state.aval is not None and state.slot in region.captured.inputs:
-            name = source(region.sources[region.captured.inputs.index(state.slot)])
-            names[state.slot], metas[name] = name, _meta(state.aval, shapes.get(name))
+    for slot, origin in zip(region.captured.inputs, region.sources, strict=True):
+        names[slot] = source(origin)
     lines: list[Node] = []
     for number, step in enumerate(region.captured.steps):
         instruction, before = step.instruction, step.parent
@@ -126,13 +128,13 @@ def graph_of(program: Program, arguments: list[str], outside: list[str], taken: 
         given = (*[names[slot] for slot in step.slots], *numbers)
         made = step.inference.outputs
         name = fresh(instruction.name.replace(".", "_"))
-        lines.append(Node("call_function", name, f"torch.ops.aten.{instruction.name}", given, _meta(made[0], _sizes(number, 0, made[0], samples)) if len(made) == 1 else "tuple"))
+        lines.append(Node("call_function", name, f"torch.ops.aten.{instruction.name}", given, _meta(made[0].dtype, _sizes(number, 0, made[0], samples)) if len(made) == 1 else "tuple"))
         if len(made) == 1:
             names[step.slot] = name
         else:
             for k, aval in enumerate(made):
                 names[step.slot + k] = part = fresh("getitem")
-                lines.append(Node("call_function", part, "operator.getitem", (name, k), _meta(aval, _sizes(number, k, aval, samples))))
+                lines.append(Node("call_function", part, "operator.getitem", (name, k), _meta(aval.dtype, _sizes(number, k, aval, samples))))
     outputs = [names[region.captured.results[k]] if kind == "result" else source(k) for kind, k in region.outputs]
-    inputs = [Node("placeholder", name, name, (), metas.get(name, "")) for name in [*arguments, *outside]]
-    return Graph([*inputs, *lines, Node("output", "output", "output", tuple(outputs))]), outputs
+    placeholders = [Node("placeholder", name, name, (), metas[name]) for name in [*arguments, *outside]]
+    return Graph([*placeholders, *lines, Node("output", "output", "output", tuple(outputs))]), outputs

@@ -33,6 +33,15 @@ from .text import graph_of
 __all__ = ["draft_export", "export", "register_dataclass"]
 
 
+#: What may be a leaf of arguments and results.
+_LEAVES = (Tensor, int, float, str, type(None))
+_UNKNOWN_INPUT = (
+    "Unsupported input type {}. Export only supports pytree containers of basic types (Tensor, int, float, ...) as input. To register a custom dataclass, "
+    "use torch.export.register_dataclass. To register a custom container type, use torch.utils._pytree.register_pytree_node. To register a constant input, "
+    "use torch.utils._pytree.register_constant"
+)
+
+
 def export(mod: Module, args: tuple, kwargs: Mapping[str, Any] | None = None, *, dynamic_shapes: Any = None, strict: bool = False,
            preserve_module_call_signature: tuple[str, ...] = (), prefer_deferred_runtime_asserts_over_guards: bool = False) -> ExportedProgram:  # fmt: skip
     """Record a module's call with example arguments as a pure program.
@@ -47,9 +56,10 @@ def export(mod: Module, args: tuple, kwargs: Mapping[str, Any] | None = None, *,
         strict, prefer_deferred_runtime_asserts_over_guards: accepted.
 
     Raises:
-        ValueError: not a module; torch's text.
+        ValueError: not a module, or an argument of another class; torch's texts.
         UserError: ``args`` is no tuple; a size that was said to differ cannot, torch's texts.
         Unsupported: numbers are needed in the middle, with the line.
+        RuntimeError: a result of another class; the beginning of torch's text.
         NotImplementedError: parts' signatures are to be preserved.
     """
     if not isinstance(mod, Module):
@@ -58,10 +68,20 @@ def export(mod: Module, args: tuple, kwargs: Mapping[str, Any] | None = None, *,
         raise UserError(UserErrorType.INVALID_INPUT, f"Expecting `args` to be a tuple of example positional inputs, got {type(args)}")
     if preserve_module_call_signature:
         raise NotImplementedError("export: preserve_module_call_signature: the calls of parts are not kept; export the parts")
+    if any(kind.__name__ == "ScriptModule" for kind in type(mod).__mro__):
+        raise ValueError("Exporting a ScriptModule is not supported.")
     keywords = dict(kwargs or {})
     leaves, in_spec = pytree.flatten((args, keywords))
+    for leaf in leaves:
+        if not isinstance(leaf, _LEAVES):
+            raise ValueError(_UNKNOWN_INPUT.format(type(leaf)))
     symbols = read_shapes(mod, args, keywords, dynamic_shapes)
     program = record_program(mod, args, keywords)
+    for leaf in program.leaves:
+        if not isinstance(leaf, (Output, *_LEAVES)):
+            raise RuntimeError(
+                f"Found {type(leaf)} in output, which is not a known type. If this type holds tensors, you need to register a pytree for it."
+            )
     samples = settle(mod, args, keywords, symbols, program) if symbols.table else None
     parameters, buffers = named_state(mod)
     inputs, constants, outside = _inputs(mod, program, parameters, buffers)
@@ -69,7 +89,7 @@ def export(mod: Module, args: tuple, kwargs: Mapping[str, Any] | None = None, *,
         argument = TensorArgument(name) if isinstance(leaf, Tensor) else ConstantArgument(name, leaf)
         inputs.append(InputSpec(InputKind.USER_INPUT, argument, None))
     arguments = [s.arg.name for s in inputs if isinstance(s.arg, TensorArgument) and s.kind is not InputKind.CONSTANT_TENSOR]
-    graph, outputs = graph_of(program, arguments, outside, {s.arg.name for s in inputs}, symbols, samples)
+    graph, outputs = graph_of(program, [*parameters.values(), *buffers.values()], arguments, outside, {s.arg.name for s in inputs}, symbols, samples)
     signature = ExportGraphSignature(inputs, _outputs(program, [*parameters, *buffers], len(parameters), arguments, outputs, samples))
     named = [name for name, _ in mod.named_modules(remove_duplicate=False)]
     calls = call_graph(in_spec, program.structure, dict.fromkeys(named) | {"": _call_names(mod.forward, args, keywords)})
@@ -178,9 +198,9 @@ def _add_names(prefix: str, value: Any, names: list[str]) -> None:
 
 def _attribute_names(module: Module) -> dict[int, str]:
     """Tensors that modules hold as plain attributes."""
-    found = {}
+    found: dict[int, str] = {}
     for prefix, each in module.named_modules():
         for name, value in each.__dict__.items():
             if isinstance(value, Tensor):
-                found[id(value)] = f"{prefix}.{name}" if prefix else name
+                found.setdefault(id(value), f"{prefix}.{name}" if prefix else name)
     return found

@@ -130,3 +130,32 @@ def test_dataclasses_are_those_of_torch():
     loaded = torch.export.load(io.BytesIO(file.getvalue())).module()
     made = loaded(Given(torch.ones(2, 3), torch.ones(2, 3)))
     assert type(made) is Made and made.number == 5 and torch.equal(made.total, torch.full((2, 3), 2.0))
+
+
+class Plain:
+    """No container, and no leaf."""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda t, identity: t.export.export(identity, (Plain(),)), lambda t, identity: t.export.export(identity, ({1, 2},)),
+        lambda t, identity: t.export.export(identity, (t.float64,)), lambda t, identity: t.export.export(identity, (1j,)),
+        lambda t, identity: t.export.export(lambda x: x, (t.ones(2),)), lambda t, identity: t.export.export(identity, [t.ones(2)]),
+        lambda t, identity: t.export.export(identity, (t.ones(2), t.ones(2))), lambda t, identity: t.export.export(identity, (t.ones(2),), {"y": t.ones(2)}),
+        lambda t, identity: t.export.export(identity, ("text",)).graph_signature.user_inputs, lambda t, identity: t.export.save(3, "file.pt2"),
+        lambda t, identity: t.export.export(identity, (t.ones(2),))(t.ones(2)),
+    ],
+    ids=["object", "set", "dtype", "complex", "function", "list", "many", "keyword", "text", "save", "call"],
+)  # fmt: skip
+def test_what_cannot_be_exported_is_what_torch_cannot(call):
+    assert outcome(lambda: call(torch, torch.nn.Identity())) == outcome(lambda: call(real, real.nn.Identity()))
+
+
+def test_results_are_leaves():
+    class Module(torch.nn.Module):
+        def forward(self, x):
+            return Plain()
+
+    with pytest.raises(RuntimeError, match="Found .*Plain.* in output, which is not a known type"):
+        torch.export.export(Module(), (torch.ones(2),))

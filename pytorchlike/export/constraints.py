@@ -17,7 +17,7 @@ from .dynamic_shapes import _DimHint, _DimHintType, _readable, affine_text
 from .errors import UserError, UserErrorType
 from .ranges import int_oo
 from .recording import Program
-from .shape_specs import Place, Symbol, Symbols
+from .shape_specs import Place, Symbol, Symbols, number_of
 from .trials import MOST, SAMPLES, Numbers, Trials, extremes_of, floor_of, place_of, samples_of
 
 __all__ = ["Samples", "settle"]
@@ -192,7 +192,7 @@ class _Diagnosis:
         own = self.examples[name]
         allowed = sorted({n for n in (*_PROBES, own, own - 1, own + 1) if all(self._is_allowed(k, v) for k, v in numbers(n).items())})
         works = {n: self._with(numbers(n)) for n in allowed} | {own: True}
-        near = sorted([n for n in works if works[n] and n != own], key=lambda n: abs(n - own))[:2]
+        near = self._near(own, [n for n in works if works[n] and n != own], numbers)
 
         def test(size: int) -> bool:
             given = [{**self.examples, **numbers(n)} for n in (size, *near)]
@@ -212,6 +212,14 @@ class _Diagnosis:
             self.found.related.add(name)
         elif low is not None or high is not None:
             self.found.bounds[name] = 2 if low is None else low, high
+
+    def _near(self, own: int, sizes: Sequence[int], numbers: Callable[[int], Numbers]) -> list[int]:
+        """Two sizes next to the example's for which it is the same program, as far as that is seen."""
+        above, below = [n for n in sizes if n > own][:2], [n for n in sizes if n < own][:-3:-1]
+        for pair in (above, below):
+            if len(pair) == 2 and self.trials.are_bound_alike([{**self.examples, **numbers(n)} for n in pair]):
+                return pair
+        return sorted(sizes, key=lambda n: abs(n - own))[:2]
 
     def _is_step(self, step: int, own: int, works: dict[int, bool]) -> bool:
         """Whether those that work are those with the example's rest; at the ends, other conditions may hold as well."""
@@ -289,7 +297,7 @@ def _complain_of_bounds(symbols: Symbols, found: _Found, symbol: Symbol, lines: 
     if symbol.name in found.steps:
         step, rest = found.steps[symbol.name]
         lines.append((label, f"{which} ({source} % {step}) == {rest}."))
-        fixes["steps"] += [f"_{label} = Dim('_{label}', min={1 if rest == 0 else 0}, max=oo)", f"{label} = {affine_text(f'_{label}', step, rest)}"]
+        fixes["steps"] += [f"_{label} = Dim('_{label}'{'' if rest else ', min=1'}, max=oo)", f"{label} = {affine_text(f'_{label}', step, rest and rest - step)}"]
     if symbol.name in found.bounds:
         low, high = found.bounds[symbol.name]
         least, most = max(low, symbol.least), high if symbol.most is None or high is not None and high < symbol.most else symbol.most
@@ -353,8 +361,8 @@ def _apply(symbols: Symbols, found: _Found) -> None:
             root.most = bound if root.most is None else min(root.most, bound)
         if symbol.kind == "Dim" and root.kind != "Dim":
             root.kind, root.label = "Dim", symbol.label if (tie.factor, tie.offset) == (1, 0) else root.label
-        if (tie.factor, tie.offset) == (1, 0) and list(table).index(tie.symbol) > list(table).index(equal.get(tie.root, tie.root)):
-            equal[tie.root] = tie.symbol
+        if (tie.factor, tie.offset) == (1, 0):
+            equal[tie.root] = min(equal.get(tie.root, tie.root), tie.symbol, key=number_of)
     for name, (low, high) in found.bounds.items():
         symbol = table[name]
         symbol.least = max(symbol.least, low) if low > 2 else symbol.least
@@ -372,7 +380,7 @@ def _apply(symbols: Symbols, found: _Found) -> None:
 
 
 def _replaced(place: Place, into: dict[str, Place | int], equal: dict[str, str]) -> Place | int:
-    """A size with what its symbol became; of equal sizes, the last one's symbol is kept."""
+    """A size with what its symbol became; of equal sizes, the symbol of the least number is kept."""
     new = into.get(place.symbol, Place(place.symbol))
     if isinstance(new, int):
         return place.factor * new + place.offset

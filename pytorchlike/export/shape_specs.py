@@ -15,7 +15,7 @@ from .dynamic_shapes import AdditionalInputs, Dim, ShapesCollection, _DimHint, _
 from .errors import ConstraintViolationError, UserError, UserErrorType
 from .ranges import bounds_of, int_oo
 
-__all__ = ["Argument", "Place", "Shape", "Symbol", "Symbols", "read_shapes", "sizes_of"]
+__all__ = ["Argument", "Place", "Shape", "Symbol", "Symbols", "number_of", "read_shapes", "sizes_of"]
 
 
 @dataclasses.dataclass
@@ -360,12 +360,16 @@ def _add_named(known: Symbols, used: set[int], by_dim: dict[str, str], source: s
             UserErrorType.CONSTRAINT_VIOLATION, f"{source} = {size} is not equal to {known.source(symbol.name)} = {symbol.example}"
         )
     _put(known, k, index, Place(symbol.name))
-    by_dim[name] = _name(source, used)
+    by_dim[name] = min(symbol.name, _name(source, used), key=number_of)
     _rename(known, symbol, by_dim[name])
 
 
+def number_of(name: str) -> int:
+    """The number in a symbol's name; of equal sizes, torch keeps the symbol with the least one."""
+    return int(name[1:])
+
+
 def _rename(known: Symbols, symbol: Symbol, name: str) -> None:
-    """Of equal sizes, torch has the symbol of the last one."""
     old, symbol.name = symbol.name, name
     known.table = {each.name: each for each in known.table.values()}
     for k, shape in enumerate(known.shapes):

@@ -11,6 +11,7 @@ from ..core import pytree
 from ..graph.lower import avals_of
 from ..nn.modules.module import Module
 from ..tensors.tensor import Tensor
+from ..tensors.views import Window
 from .recording import Program, record_program
 from .shape_specs import Place, Symbol, Symbols, sizes_of
 
@@ -22,7 +23,7 @@ SAMPLES = 5
 MOST = 1009
 #: Sizes that are tried; in fives, which differ in which of them are even and in which are the largest, and those first that few numbers in programs
 #: are equal to.
-_SIZES = (11, 26, 49, 84, 113, 131, 18, 30, 61, 87, 58, 139, 19, 97, 38, 54, 81, 128, 13, 33, 7, 41, 43, 5, 67, 3, *range(2, 64), *range(64, 4096, 61))
+_SIZES = (11, 26, 49, 84, 113, 131, 18, 30, 61, 87, 58, 139, 19, 97, 38, 54, 81, 128, 13, 33, 7, 41, 43, 5, 67, 3, *range(2, 64), *range(64, 4096, 61))  # fmt: skip
 #: The instruction that reads a part of a tensor.
 _WINDOW = "read_window"
 #: Symbols' names -> sizes.
@@ -81,6 +82,7 @@ class Trials:
         again = record_program(module, args, kwargs)
         alike = zip(_steps(base), _steps(again), strict=True)
         self.fixed = {k for k, (a, b) in enumerate(alike) if a.instruction is b.instruction}  # those that differ for other static arguments only
+        self.sizes = _sizes(base)
         self.shapes = list(symbols.shapes)  # these of all symbols, also when relations between them are found
 
     def recorded(self, numbers: Numbers) -> Program | Exception:
@@ -101,31 +103,45 @@ class Trials:
         return tuple([sizes_of(shape, numbers) for shape in self.shapes if shape is not None])
 
     def is_same(self, numbers: Numbers) -> bool:
-        """Whether for these sizes the module does what it does for the examples."""
-        found = self.recorded(numbers)
-        return isinstance(found, Program) and self._is_like(found)
-
-    def _is_like(self, program: Program) -> bool:
-        """Whether a program has the operators of the examples' program.
+        """Whether for these sizes the module does what it does for the examples.
 
         A window that is the whole tensor is not read; one more or less is no difference.
         """
-        if _outline(program) != self.outline:
-            return False
-        own, other = _steps(self.base), _steps(program)
-        if len(own) != len(other):
+        found = self.recorded(numbers)
+        return isinstance(found, Program) and _outline(found) == self.outline
+
+    def are_bound_alike(self, combinations: Sequence[Numbers]) -> bool:
+        """Whether what is bound to operators is the same for the examples and these combinations, or depends on them."""
+        programs = [program for program in map(self.recorded, combinations) if isinstance(program, Program)]
+        return self._are_bound_alike(programs, len(programs))
+
+    def _are_bound_alike(self, programs: Sequence[Program], known: int) -> bool:
+        """Whether an operator on tensors of the same sizes, that is the same in the first programs, is so in the others and in the examples' program.
+
+        Its static arguments may depend on other tensors' sizes, but then they do in all programs.
+        """
+        steps = [_steps(program) for program in (self.base, *programs)]
+        if len(set(map(len, steps))) != 1:
             return True
-        return all(a.instruction is b.instruction for k, (a, b) in enumerate(zip(own, other, strict=True)) if k in self.fixed and _sizes(a) == _sizes(b))
+        for k, sizes in enumerate(zip(self.sizes, *map(_sizes, programs), strict=True)):
+            made = [_bound(each[k], program) for each, program in zip(steps, (self.base, *programs), strict=True)]
+            is_known = k in self.fixed or isinstance(steps[0][k].instruction, Window)
+            if is_known and all(each == sizes[0] for each in sizes) and len(set(made[1 : 1 + known])) == 1 != len(set(made)):
+                return False
+        return True
 
     def follows(self, numbers: Numbers, others: Sequence[Numbers], place: Callable[[Numbers], int]) -> bool:
-        """Whether a program's numbers lie on the lines through those of the examples' program and two others, where these are lines.
+        """Whether a program's numbers lie on the lines through those of the examples' program and two others, where these are lines, and its
+        operators have the static arguments of theirs.
 
         Args:
             place: where on the line a program is.
         """
-        programs = [self.base, *[self.known[self._sizes_of(each)] for each in (*others, numbers)]]
+        programs = [program for program in map(self.recorded, (*others, numbers)) if isinstance(program, Program)]
+        if not self._are_bound_alike(programs, len(others)):
+            return False
         at = [place({}), *map(place, (*others, numbers))]
-        for values in zip(*[_numbers(program) for program in programs if isinstance(program, Program)], strict=True):
+        for values in zip(*map(_numbers, (self.base, *programs)), strict=True):
             if all(type(v) is int for v in values):
                 rises = [(v - values[0]) * (at[1] - at[0]) - (values[1] - values[0]) * (n - at[0]) for v, n in zip(values, at, strict=True)]
                 if rises[2] == 0 and rises[3] != 0:
@@ -133,12 +149,14 @@ class Trials:
         return True
 
     def are_same(self, combinations: Sequence[Numbers]) -> bool:
-        """The same for several combinations; also whether the numbers of the programs of the first ones tell those of the rest and of the examples."""
+        """The same for several combinations; also whether the numbers of the first ones' programs tell those of the rest and of the examples'."""
         if not all(map(self.is_same, combinations)):
             return False
-        programs = [self.base, *[self.known[self._sizes_of(each)] for each in combinations]]
+        programs = [program for program in map(self.recorded, combinations) if isinstance(program, Program)]
+        if not self._are_bound_alike(programs, SAMPLES):
+            return False
         given = [{name: symbol.example for name, symbol in self.symbols.table.items()}, *combinations]
-        for values in zip(*[_numbers(program) for program in programs if isinstance(program, Program)], strict=True):
+        for values in zip(*map(_numbers, (self.base, *programs)), strict=True):
             first = values[1 : 1 + SAMPLES]
             place = place_of(first, combinations[:SAMPLES])
             if place is not None and any(place.of(numbers) != v for numbers, v in zip(given, values, strict=True)):
@@ -168,8 +186,21 @@ def _steps(program: Program) -> list[Any]:
     return program.region.captured.steps
 
 
-def _sizes(step: Any) -> list[Any]:
-    return [aval.size for aval in step.inference.outputs]
+def _bound(step: Any, program: Program) -> tuple:
+    """An operator with its static arguments."""
+    instruction = step.instruction
+    if not isinstance(instruction, Window):
+        return (id(instruction),)
+    assert program.region is not None
+    offset = program.region.ints[step.parent.int_count] if instruction.int_count else instruction.at.offset  # a number of the trace, or not
+    return instruction.at.size, instruction.at.stride, offset
+
+
+def _sizes(program: Program) -> list[list[Any]]:
+    """Of each operator, the sizes of what it takes and of its results."""
+    assert program.region is not None
+    avals = avals_of(program.region.captured.position)
+    return [[avals[slot].size for slot in step.slots] + [aval.size for aval in step.inference.outputs] for step in _steps(program)]
 
 
 def _outline(program: Program) -> tuple:
@@ -197,7 +228,11 @@ def _numbers(program: Program) -> list[Any]:
     region = program.region
     assert region is not None
     avals = avals_of(region.captured.position)
-    slots = [slot for step in _steps(program) if step.instruction.name != _WINDOW for slot in step.slots]
-    sizes = [avals[slot].size for slot in slots] + [aval.size for aval in region.avals]
+    steps = [step for step in _steps(program) if step.instruction.name != _WINDOW]
+    sizes = [avals[slot].size for step in steps for slot in step.slots] + [aval.size for aval in region.avals]
+    bound: list[Any] = []
+    for step in steps:
+        floats, ints = step.parent.float_count, step.parent.int_count
+        bound += region.floats[floats : floats + step.instruction.float_count] + region.ints[ints : ints + step.instruction.int_count]
     leaves = [leaf for leaf in program.leaves if isinstance(leaf, (int, float)) and not isinstance(leaf, Output)]
-    return [*itertools.chain.from_iterable(sizes), *region.floats, *region.ints, *leaves]
+    return [*itertools.chain.from_iterable(sizes), *bound, *leaves]

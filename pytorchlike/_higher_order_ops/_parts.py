@@ -12,7 +12,7 @@ from ..dispatch.call import apply
 from ..graph.value import Aval
 from ..tensors.tensor import Tensor
 
-__all__ = ["Part", "PartFunction", "describe_difference", "is_tensor_tree", "one_instruction", "record_part"]
+__all__ = ["Part", "PartFunction", "describe_difference", "is_tensor_tree", "one_instruction", "record_part", "slices"]
 
 
 class Part:
@@ -162,3 +162,15 @@ def _shown(avals: Sequence[Aval]) -> str:
     return "[" + ", ".join([_one(a) for a in avals]) + "]"
 
 
+def slices(xs: list[Tensor], dim: int, name: str) -> tuple[int, Callable[[Tensor], tuple[int, ...]]]:
+    """The dimension, counted from the front, and the shape of a slice of a tensor."""
+    first = xs[0]
+    at = dim + first.dim() if dim < 0 else dim
+    if not 0 <= at < first.dim():
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-first.dim()}, {first.dim() - 1}], but got {dim})")
+    lengths = {x.shape[at] for x in xs}
+    if len(lengths) != 1:
+        raise RuntimeError(f"{name}: All xs tensors must have same scan dim length")
+    if 0 in lengths:
+        raise RuntimeError(f"{name}: All xs leaves must at least have 1 number of elements in the scan dimension")
+    return at, lambda x: (*x.shape[:at], *x.shape[at + 1 :])

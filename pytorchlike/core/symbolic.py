@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 __all__ = [
-    "sym_constrain_range", "sym_constrain_range_for_size", "sym_float", "sym_fresh_size", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt",
-    "sym_sum",
+    "SymBool", "SymFloat", "SymInt", "sym_constrain_range", "sym_constrain_range_for_size", "sym_float", "sym_fresh_size", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not",
+    "sym_sqrt", "sym_sum",
 ]  # fmt: skip
 
 _LARGEST = 2**63 - 1
@@ -94,3 +94,28 @@ def sym_constrain_range_for_size(size: Any, *, min: int | None = None, max: int 
         RuntimeError: it does not.
     """
     sym_constrain_range(size, min=0 if min is None else min, max=max)
+
+
+class _Symbolic:
+    """A number of a traced program.  None is ever made here, since sizes are Python's numbers: the classes are for annotations and `isinstance`."""
+
+    def __new__(cls, node: Any) -> Any:
+        raise NotImplementedError(f"torch.{cls.__name__}: sizes and numbers are always Python's own; there are no symbols")
+
+
+class SymInt(_Symbolic):
+    """``torch.SymInt``, an int that depends on sizes."""
+
+    __module__ = "torch"
+
+
+class SymFloat(_Symbolic):
+    """``torch.SymFloat``, a float that depends on sizes."""
+
+    __module__ = "torch"
+
+
+class SymBool(_Symbolic):
+    """``torch.SymBool``, a condition on sizes."""
+
+    __module__ = "torch"

@@ -9,12 +9,12 @@ import os
 import re
 import sys
 import urllib.error
-import urllib.parse
 import urllib.request
 import warnings
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
+from urllib.parse import urlparse
 
 from .serialization import MAP_LOCATION
 from .serialization import load as _load_file
@@ -67,14 +67,17 @@ def __getattr__(name: str) -> Any:
 # -- the cache ---------------------------------------------------------------------------------------------------------------------------
 
 
+def _get_torch_home() -> str:
+    return os.path.expanduser(os.getenv("TORCH_HOME") or os.path.join(os.getenv("XDG_CACHE_HOME") or "~/.cache", "torch"))
+
+
 def get_dir() -> str:
     """The cache folder: what `set_dir` said, else ``$TORCH_HOME/hub``, else ``torch/hub`` in ``$XDG_CACHE_HOME`` or ``~/.cache``."""
     if os.getenv("TORCH_HUB"):
         warnings.warn("TORCH_HUB is deprecated, please use env TORCH_HOME instead", stacklevel=2)
     if _dir is not None:
         return _dir
-    home = os.getenv("TORCH_HOME") or os.path.join(os.getenv("XDG_CACHE_HOME") or "~/.cache", "torch")
-    return os.path.join(os.path.expanduser(home), "hub")
+    return os.path.join(_get_torch_home(), "hub")
 
 
 def set_dir(d: str | os.PathLike) -> None:
@@ -140,7 +143,7 @@ def load_state_dict_from_url(
         warnings.warn("TORCH_MODEL_ZOO is deprecated, please use env TORCH_HOME instead", stacklevel=2)
     folder = os.path.join(get_dir(), "checkpoints") if model_dir is None else model_dir
     os.makedirs(folder, exist_ok=True)
-    name = file_name or os.path.basename(urllib.parse.urlparse(url).path)
+    name = file_name or os.path.basename(urlparse(url).path)
     path = os.path.join(folder, name)
     if not os.path.exists(path):
         sys.stdout.write(f'Downloading: "{url}" to {path}\n')

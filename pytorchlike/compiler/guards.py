@@ -167,7 +167,10 @@ class Guards:
             at = found = f"{self._name(container)}[{note.key}]"
         else:
             key = repr(note.key) if isinstance(note.key, (str, int)) else self._name(note.key)
-            at = found = f"{self._name(container.get)}({key}, MISSING)"
+            if isinstance(container, dict) and type(container) is not dict:  # whose class may have a `get` of its own
+                at = found = f"{self._name(dict.get)}({self._name(container)}, {key}, MISSING)"
+            else:
+                at = found = f"{self._name(container.get)}({key}, MISSING)"
             if type(container) is dict and note.value is not MISSING:
                 found = f"{self._name(container)}[{key}]"  # faster; where there is none, that is an error and no match
         self._lines.append(f"    x = {at}")

@@ -123,7 +123,7 @@ class Watch:
     def note(self, kind: str, container: Any, key: Any, value: Any, where: str) -> None:
         """A value was read from a place."""
         place = (kind, id(container), key)
-        if place in self.notes:
+        if place in self.notes or value is sys.modules:  # whether a library is imported changes no result, and all modules would count as read
             return
         self.notes[place] = Note(kind, container, key, value, where)
         if isinstance(value, Tensor):

@@ -11,6 +11,7 @@ from ..aten.legacy import LEGACY_TYPES as _legacy_types
 from ..core.device import as_device, jax_device
 from ..core.device import device as _torch_device
 from ..core.device import device_count as _count
+from .graphs import CUDAGraph, graph, graph_pool_handle, is_current_stream_capturing, make_graphed_callables
 from .memory import (
     OutOfMemoryError,
     empty_cache,
@@ -39,10 +40,10 @@ from .state import current_index, index_of, require_device, select
 from .streams import Event, Stream, StreamContext, current_stream, default_stream, set_stream, stream, synchronize
 
 __all__ = [
-    "Event", "OutOfMemoryError", "Stream", "StreamContext", "can_device_access_peer", "current_device", "current_stream", "default_stream", "device",
+    "CUDAGraph", "Event", "OutOfMemoryError", "Stream", "StreamContext", "can_device_access_peer", "current_device", "current_stream", "default_stream", "device",
     "device_count", "device_of", "empty_cache", "get_arch_list", "get_device_capability", "get_device_name", "get_device_properties", "get_rng_state",
-    "get_rng_state_all", "init", "initial_seed", "ipc_collect", "is_available", "is_bf16_supported", "is_current_stream_capturing", "is_initialized",
-    "is_tf32_supported", "manual_seed", "manual_seed_all", "max_memory_allocated", "max_memory_reserved", "mem_get_info", "memory_allocated",
+    "get_rng_state_all", "graph", "graph_pool_handle", "init", "initial_seed", "ipc_collect", "is_available", "is_bf16_supported", "is_current_stream_capturing", "is_initialized",
+    "is_tf32_supported", "make_graphed_callables", "manual_seed", "manual_seed_all", "max_memory_allocated", "max_memory_reserved", "mem_get_info", "memory_allocated",
     "memory_reserved", "memory_stats", "memory_summary", "reset_max_memory_allocated", "reset_peak_memory_stats", "seed", "seed_all", "set_device",
     "set_rng_state", "set_rng_state_all", "set_stream", "stream", "synchronize",
 ]  # fmt: skip
@@ -159,14 +160,9 @@ def can_device_access_peer(device: Any, peer_device: Any) -> bool:
     return index_of(device) != index_of(peer_device)
 
 
-def is_current_stream_capturing() -> bool:
-    """Always False: programs are compiled by XLA, not captured from a stream."""
-    return False
-
-
 def ipc_collect() -> None:
     """Nothing is shared with other processes, so there is nothing to collect."""
     require_device()
 
 
-__getattr__ = _attribute_fallback(__name__, ("amp",))
+__getattr__ = _attribute_fallback(__name__, ("amp", "graphs", "nvtx"))

@@ -503,7 +503,7 @@ class Replay:
         parts = [program.parts[0] for program, _ in self.position.programs.values() if len(program.parts) == 1]
         for part in parts:
             part.is_packed_later = True
-        return any(part.tier is tiers.FULL or tiers.is_due(part.tier, part.runs + 1, part.family) for part in parts)
+        return any(part.tier is tiers.FULL or tiers.is_due(part.tier, part.runs + 1, part.family, part.is_whole) for part in parts)
 
     def gradient_results(self) -> list[int]:
         """The numbers of the results that become gradients and nothing else."""

@@ -125,10 +125,7 @@ class Part:
         self.family = tiers.family_of([instruction.family for instruction in instructions])
         self.is_whole = any(instruction.is_whole for instruction in instructions)
         self.is_packed_later = False
-        if self.is_whole:
-            self.tier = tiers.first_tier_of_whole(self.target.platform, target == CPU, self.family, tuple([self.avals[slot].size for slot in inputs]))
-        else:
-            self.tier = tiers.first_tier(self.target.platform, target == CPU)
+        self.tier = tiers.first_tier(self.target.platform, target == CPU)
         self.function: Callable[..., tuple[list[Any], Any]] | None = None
 
     def _compile(self, tier: str) -> Callable[..., tuple[list[Any], Any]]:
@@ -200,14 +197,14 @@ class Part:
             return self.tier
         pieces = 0 if self.host is None else self.host.pieces
         compiled = f", {pieces} operators compiled singly" if pieces else ""
-        return f"{self.tier}{compiled}: {tiers.outlook(self.family, self.runs)}"
+        return f"{self.tier}{compiled}: {tiers.outlook(self.family, self.runs, self.is_whole)}"
 
     def _advance(self) -> None:
         """Change the tier, or prepare for that, where this run is the one to do so."""
         run = self.runs + 1
         if self.tier is tiers.INTERPRETED:
-            tiers.count_run(self.family, run)
-        if tiers.is_due(self.tier, run, self.family):
+            tiers.count_run(self.family, tuple([self.avals[slot].size for slot in self.inputs]), run)
+        if tiers.is_due(self.tier, run, self.family, self.is_whole):
             job = self.job
             self.function = None if job is None else job.result()
             self.tier = tiers.FULL

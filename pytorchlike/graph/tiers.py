@@ -8,12 +8,11 @@ runs once, or with a new size each time, never earns it back.  So on the CPU
    of runs alone, so a script gives the same bits each time it is run;
 2. where programs have come only once that have the same operators (in other sizes, mostly), each has to run that many times more often:
    traces that keep changing stay interpreted;
-3. what a compiled function captured, which comes again by intention, is not interpreted: it starts **quick**, compiled without LLVM's
-   optimisations and without XLA's fusion emitters (about a fifth of the time), and is compiled fully at its third run.  If the function's
-   operators were captured in other sizes before, the sizes may keep changing, and what is said under 1 and 2 holds.
+3. what a compiled function captured, which comes again by intention, is compiled at its third run, or, as under 2, that many times later.
 
-Accelerators have only the full tier.  ``PYTORCHLIKE_TIERS`` forces one for all programs: ``interpreted`` and ``quick`` never promote,
-``full`` compiles at once.
+**Quick** means compiled without LLVM's optimisations and without XLA's fusion emitters (about a fifth of the time): so are operators that the
+interpreter has compiled singly.  Accelerators have only the full tier.  ``PYTORCHLIKE_TIERS`` forces one for all programs: ``interpreted``
+and ``quick`` never promote, ``full`` compiles at once.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 
 __all__ = [
-    "COMPILED_FROM", "FULL", "HANDED_OVER_AT", "INTERPRETED", "QUICK", "QUICK_RUNS", "count_run", "family_of", "first_tier", "first_tier_of_whole", "forced",
+    "CAPTURED_COMPILED_FROM", "COMPILED_FROM", "FULL", "HANDED_OVER_AT", "INTERPRETED", "QUICK", "count_run", "family_of", "first_tier", "forced",
     "is_due", "options", "outlook", "starts_background",
 ]  # fmt: skip
 
@@ -34,13 +33,15 @@ INTERPRETED, QUICK, FULL = "interpreted", "quick", "full"
 HANDED_OVER_AT = 3
 #: ... and the first one that runs compiled.
 COMPILED_FROM = 8
-#: A quick program is compiled fully at its run after this many.
-QUICK_RUNS = 2
+#: The first run that is compiled of what a compiled function captured.
+CAPTURED_COMPILED_FROM = 3
 
 _QUICK_OPTIONS = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 _forced = os.environ.get("PYTORCHLIKE_TIERS", "")
 
-#: The operators of programs, in order (as a hash) -> how many programs with them have run once and not again.
+#: A hash of programs' operators, in order, and the sizes of their inputs -> how often they have run; the first two times of each program count.
+_runs: Counter[int] = Counter()
+#: The operators -> with how many sizes they have run once and not again.
 _seen_once: Counter[int] = Counter()
 
 
@@ -49,10 +50,12 @@ def family_of(instructions: Sequence[Hashable]) -> int:
     return hash(tuple(instructions))
 
 
-def count_run(family: int, run: int) -> None:
+def count_run(family: int, sizes: Hashable, run: int) -> None:
     """A program of a family runs for the so-manieth time (the first is 1)."""
     if run <= 2:
-        _seen_once[family] += 1 if run == 1 else -1
+        known = hash((family, sizes))
+        _runs[known] += 1
+        _seen_once[family] += {1: 1, 2: -1}.get(_runs[known], 0)
 
 
 def first_tier(platform: str, interpretable: bool) -> str:
@@ -62,39 +65,24 @@ def first_tier(platform: str, interpretable: bool) -> str:
     return INTERPRETED if interpretable and _forced != QUICK else QUICK
 
 
-#: Captured operators -> the sizes they came in first.
-_first_sizes: dict[int, Hashable] = {}
-
-
-def first_tier_of_whole(platform: str, interpretable: bool, family: int, sizes: Hashable) -> str:
-    """The tier that a program starts in that a compiled function captured.
-
-    Args:
-        sizes: of its inputs.
-    """
-    found = first_tier(platform, interpretable)
-    return QUICK if found is INTERPRETED and _forced == "" and _first_sizes.setdefault(family, sizes) == sizes else found
-
-
 def starts_background(run: int, family: int) -> bool:
     """Whether an interpreted program's compilation starts at this run (the first is 1), if it has not started."""
     return _forced == "" and run >= HANDED_OVER_AT * (1 + _seen_once[family])
 
 
-def is_due(tier: str, run: int, family: int = 0) -> bool:
+def is_due(tier: str, run: int, family: int = 0, is_captured: bool = False) -> bool:
     """Whether a program that is not in the full tier yet is in it from this run on (the first is 1)."""
-    if tier is INTERPRETED:
-        return _forced != INTERPRETED and run >= COMPILED_FROM * (1 + _seen_once[family])
-    return _forced != QUICK and run > QUICK_RUNS
+    first = CAPTURED_COMPILED_FROM if is_captured else COMPILED_FROM
+    return _forced != tier and run >= first * (1 + _seen_once[family])
 
 
-def outlook(family: int, runs: int) -> str:
+def outlook(family: int, runs: int, is_captured: bool = False) -> str:
     """When an interpreted program will be compiled, in words."""
     if _forced == INTERPRETED:
         return "this tier is forced"
     others = _seen_once[family] - (runs == 1)
     because = f", as {others} others with the same operators came only once" if others else ""
-    return f"compiled from run {COMPILED_FROM * (1 + others)}{because}"
+    return f"compiled from run {(CAPTURED_COMPILED_FROM if is_captured else COMPILED_FROM) * (1 + others)}{because}"
 
 
 def options(tier: str) -> dict | None:

@@ -9,9 +9,13 @@ from typing import Any
 import pytest
 import torch
 import torch.distributed as their_dist
+import torch.distributed.device_mesh as their_mesh
+import torch.distributed.nn as their_nn  # before there is a group: its functions keep the default one of now
 
 import pytorchlike
 import pytorchlike.distributed as our_dist
+import pytorchlike.distributed.device_mesh as our_mesh
+import pytorchlike.distributed.nn as our_nn
 
 LIBRARIES = ((pytorchlike, our_dist), (torch, their_dist))
 
@@ -158,3 +162,44 @@ def test_distributed_data_parallel(groups: None) -> None:
 ])  # fmt: skip
 def test_what_distributed_data_parallel_refuses(groups: None, run: Any) -> None:
     both(run)
+
+
+COLLECTIVES_WITH_GRADIENTS = [
+    lambda t, n, x: n.all_reduce(x * 2), lambda t, n, x: n.all_gather(x)[0], lambda t, n, x: n.broadcast(x, 0), lambda t, n, x: n.reduce(x, 0),
+    lambda t, n, x: n.scatter([x], 0), lambda t, n, x: n.gather(x, 0)[0], lambda t, n, x: n.reduce_scatter(t.empty(2, 3), [x]),
+    lambda t, n, x: n.all_to_all([t.empty(2, 3)], [x])[0], lambda t, n, x: n.all_to_all_single(t.empty(2, 3), x), lambda t, n, x: n.broadcast(x, 1),
+    lambda t, n, x: n.reduce(x, 2),
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+@pytest.mark.parametrize("case", range(len(COLLECTIVES_WITH_GRADIENTS)))
+def test_collectives_with_gradients(case: int, groups: None) -> None:
+    found = []
+    for (t, _), n in zip(LIBRARIES, (our_nn, their_nn), strict=True):
+        x = t.arange(6.0).reshape(2, 3).requires_grad_()
+        y = outcome(COLLECTIVES_WITH_GRADIENTS[case], t, n, x)
+        if isinstance(y, tuple):
+            found.append(y[0])  # the error's class; gloo's text names its own source
+            continue
+        (y * y).sum().backward()
+        found.append((type(y.grad_fn).__name__, y.tolist(), x.grad.tolist()))
+    assert found[0] == found[1]
+
+
+def test_a_mesh_of_one_process(groups: None) -> None:
+    def facts(m: Any) -> Any:
+        mesh = m.init_device_mesh("cpu", (1, 1), mesh_dim_names=("dp", "tp"))
+        part = mesh["tp"]
+        return (
+            mesh.size(), mesh.size(0), mesh.ndim, mesh.shape, mesh.mesh.tolist(), mesh.get_rank(), mesh.get_local_rank("dp"), tuple(mesh.get_coordinate()),
+            mesh.mesh_dim_names, mesh.device_type, part.mesh_dim_names, part.shape, mesh.get_group("dp").size(), len(mesh.get_all_groups()),
+        )  # fmt: skip
+
+    assert facts(our_mesh) == facts(their_mesh)
+    wrong = [
+        lambda m: m.init_device_mesh("cpu", (2,)), lambda m: m.init_device_mesh("cpu", (1, 1), mesh_dim_names=("a",)),
+        lambda m: m.init_device_mesh("cpu", (1, 1), mesh_dim_names=("a", "a")), lambda m: m.init_device_mesh("cpu", (1,), mesh_dim_names=("a",))["b"],
+    ]  # fmt: skip
+    for make in wrong:
+        assert outcome(make, our_mesh) == outcome(make, their_mesh)

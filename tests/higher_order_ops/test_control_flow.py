@@ -160,3 +160,11 @@ def test_gradient_of_while_loop(rounds):
     expected = loss(real, unrolled)
     for found in (loss(torch, looped), loss(torch, torch.compile(looped))):
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_each_function_lies_in_a_module_of_its_name() -> None:
+    import importlib
+
+    for name in ("associative_scan", "cond", "map", "scan", "while_loop"):
+        module = importlib.import_module(f"pytorchlike._higher_order_ops.{name}")
+        assert getattr(module, name) is getattr(operators, name)

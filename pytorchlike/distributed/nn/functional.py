@@ -30,11 +30,13 @@ class _Collective(Function):
         return None, grads[0]
 
 
-# Named as torch's, which `grad_fn` shows.
-_AllReduce, _Broadcast, _Reduce, _Gather, _Scatter, _AllGather, _Reduce_Scatter, _AlltoAll, _AlltoAllSingle = (
-    type(name, (_Collective,), {"__module__": __name__})
-    for name in ("_AllReduce", "_Broadcast", "_Reduce", "_Gather", "_Scatter", "_AllGather", "_Reduce_Scatter", "_AlltoAll", "_AlltoAllSingle")
-)
+def _named(name: str) -> type[_Collective]:
+    """A class of this name, which `grad_fn` shows."""
+    return type(name, (_Collective,), {"__module__": __name__})
+
+
+_AllReduce, _Broadcast, _Reduce, _Gather, _Scatter = map(_named, ("_AllReduce", "_Broadcast", "_Reduce", "_Gather", "_Scatter"))
+_AllGather, _Reduce_Scatter, _AlltoAll, _AlltoAllSingle = map(_named, ("_AllGather", "_Reduce_Scatter", "_AlltoAll", "_AlltoAllSingle"))
 
 
 def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None) -> Tensor:

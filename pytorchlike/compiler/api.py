@@ -6,16 +6,21 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from ..aten.constructors import as_tensor
+from ..core import pytree
 from ..core.capturing import break_capture
 from ..core.state import thread
 from ..nn.modules.module import Module
+from ..tensors.tensor import Tensor
 from . import settings
-from .backends import list_backends, lookup_backend
+from .backends import get_default_backend, list_backends, lookup_backend
 from .compiled import Compiled, all_compiled
 
 __all__ = [
     "OptimizedModule", "allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable", "explain", "is_compiling",
-    "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_stance", "substitute_in_graph",
+    "is_dynamo_compiling", "is_exporting", "list_backends", "nested_compile_region", "reset", "set_stance", "substitute_in_graph", "wrap_numpy",
 ]  # fmt: skip
 
 _MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
@@ -109,7 +114,7 @@ def compile(model: Callable | None = None, *, fullgraph: bool = False, dynamic: 
         raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
     if shapes_spec is not None:
         raise NotImplementedError("torch.compile: shapes_spec is not supported; each combination of shapes is captured on its own")
-    chosen = lookup_backend("inductor" if backend is None else backend)
+    chosen = lookup_backend(get_default_backend() if backend is None else backend)
     if model is None:
         return functools.partial(
             compile, fullgraph=fullgraph, dynamic=dynamic, backend=chosen, mode=mode, options=options, name=name, disable=disable,
@@ -154,6 +159,7 @@ def disable(fn: Callable | None = None, recursive: bool = True, *, reason: str |
         return fn(*args, **kwargs)
 
     not_captured._torchdynamo_disable = True  # type: ignore[attr-defined]
+    not_captured._torchdynamo_disable_recursive = recursive  # type: ignore[attr-defined]
     return not_captured
 
 
@@ -183,6 +189,22 @@ is_dynamo_compiling = is_compiling
 def is_exporting() -> bool:
     """Whether `torch.export` is running the code."""
     return settings.exporting > 0
+
+
+def nested_compile_region(fn: Callable | None = None, *, options: Any = None, max_reuse_entries: int = 8, reuse_hash_fn: Any = None) -> Any:
+    """Accepted: equal operators are traced once in any case."""
+    return (lambda function: function) if fn is None else fn
+
+
+def wrap_numpy(fn: Callable) -> Callable:
+    """A function of numpy arrays as one of tensors; numbers leave the tape, so it has no gradient."""
+
+    @functools.wraps(fn)
+    def on_tensors(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = pytree.tree_map(lambda x: x.numpy() if isinstance(x, Tensor) else x, (args, kwargs))
+        return pytree.tree_map(lambda x: as_tensor(x) if isinstance(x, np.ndarray) else x, fn(*args, **kwargs))
+
+    return on_tensors
 
 
 def reset() -> None:

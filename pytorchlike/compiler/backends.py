@@ -17,11 +17,12 @@ from ..nn.modules.module import Module
 from ..tensors.tensor import Tensor, make_tensor
 from .captured import Captured
 
-__all__ = ["NATIVE", "RecordedOperator", "compile_with", "graph_of", "list_backends", "lookup_backend", "register_backend"]
+__all__ = ["NATIVE", "RecordedOperator", "compile_with", "get_default_backend", "graph_of", "list_backends", "lookup_backend", "register_backend", "set_default_backend"]
 
 #: Names that mean XLA, or no compilation ("eager"); as torch tags them.
 NATIVE = {"aot_eager": ("debug",), "cudagraphs": (), "eager": ("debug",), "inductor": (), "openxla": ()}
 _registered: dict[str, tuple[Callable, tuple[str, ...]]] = {}
+_default: str | Callable = "inductor"
 
 
 def register_backend(compiler_fn: Callable | None = None, name: str | None = None, tags: Sequence[str] = ()) -> Any:
@@ -51,6 +52,22 @@ def lookup_backend(compiler_fn: Any) -> Callable | str:
     if compiler_fn not in NATIVE:
         raise RuntimeError(f"Invalid backend: {compiler_fn!r}, see `torch._dynamo.list_backends()` for available backends.")
     return compiler_fn
+
+
+def set_default_backend(backend: str | Callable | None) -> None:
+    """Choose what `compile` takes where no ``backend`` is given; None: "inductor" again.
+
+    Raises:
+        RuntimeError: there is no such name.
+    """
+    global _default
+    lookup_backend(backend)
+    _default = "inductor" if backend is None else backend
+
+
+def get_default_backend() -> str | Callable:
+    """What `compile` takes where no ``backend`` is given."""
+    return _default
 
 
 def list_backends(exclude_tags: Sequence[str] | None = ("debug", "experimental")) -> list[str]:

@@ -11,17 +11,24 @@ from ..graph import provenance
 from ..graph.recorder import Trace, flush
 from ..graph.value import Value
 from ..tensors.tape import next_number
+from . import settings
 
 __all__ = ["Break", "Capture", "Listener"]
 
 
 class Break:
-    """Why a call could not be captured: a reason, and the line of the user's code."""
+    """Why a call could not be captured.
 
-    __slots__ = ("reason", "site")
+    Args:
+        reason: what happened.
+        site: the line of the user's code.
+        is_error: it happened where `torch._dynamo.error_on_graph_break` was set.
+    """
 
-    def __init__(self, reason: str, site: tuple[str, int] | None) -> None:
-        self.reason, self.site = reason, site
+    __slots__ = ("reason", "site", "is_error")
+
+    def __init__(self, reason: str, site: tuple[str, int] | None, is_error: bool = False) -> None:
+        self.reason, self.site, self.is_error = reason, site, is_error
 
     def __str__(self) -> str:
         where = provenance.as_text(self.site)
@@ -95,7 +102,7 @@ class Capture(Listener):
     def give_up(self, reason: str) -> None:
         """The call cannot be replayed; it goes on, eagerly."""
         if self.broken is None:
-            self.broken = Break(reason, provenance.user_line())
+            self.broken = Break(reason, provenance.user_line(), settings.error_on_graph_break)
 
     def ends_by(self, reason: str) -> bool:
         """Asked before the trace is flushed: what is recorded from now on is not captured."""

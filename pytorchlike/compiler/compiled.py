@@ -251,7 +251,7 @@ class Compiled:
         assert capture.broken is not None
         self.breaks.append(capture.broken)
         log("graph_breaks", "Graph break in %s: %s", self.name, capture.broken)
-        if self.fullgraph:
+        if self.fullgraph or capture.broken.is_error:
             raise Unsupported(f"{self.name} cannot be compiled as one graph: {capture.broken}")
         self.failures += 1
         if self.failures >= self.most and not self.replays:

@@ -47,5 +47,7 @@ class Config:
 config = Config()
 #: default, force_eager, eager_on_recompile or fail_on_recompile; see `compiler.set_stance`.
 stance = "default"
+#: Whether what ends a graph is an error; see `torch._dynamo.error_on_graph_break`.
+error_on_graph_break = False
 #: How many exports (export/recording.py) are under way.
 exporting = 0

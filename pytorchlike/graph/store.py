@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import io
 import json
 import os
 import pathlib
@@ -15,6 +16,7 @@ import pickle
 import shutil
 import tempfile
 import threading
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -23,7 +25,7 @@ import jax
 from . import cache
 from .fingerprint import environment
 
-__all__ = ["compiling", "keep_program", "load_program", "number_list", "shapes"]
+__all__ = ["compiling", "keep_program", "load_program", "number_list", "shapes", "take_over", "used_here"]
 
 #: So many environments' programs are kept: changes of this package's sources, of libraries, of XLA's flags.
 _MOST_ENVIRONMENTS = 8
@@ -52,14 +54,20 @@ def _made(base: str, name: str) -> pathlib.Path | None:
     return folder
 
 
+#: The files that this process has read or written, in this order.
+_used: dict[str, None] = {}
+
+
 def _read(name: str) -> bytes | None:
     folder = _folder()
     if folder is None:
         return None
     try:
-        return (folder / name).read_bytes()
+        content = (folder / name).read_bytes()
     except OSError:
         return None
+    _used[name] = None
+    return content
 
 
 def _write(name: str, content: bytes) -> None:
@@ -73,6 +81,7 @@ def _write(name: str, content: bytes) -> None:
         os.replace(file.name, folder / name)
     except OSError:  # a full disk costs a compilation the next time
         return
+    _used[name] = None
 
 
 # --------------------------------------------------------------------------------------------------------------------- programs
@@ -142,6 +151,40 @@ def number_list(key: bytes, compute: Callable[[], list[int]]) -> list[int]:
         found = compute()
         _write(key.hex(), json.dumps(found).encode())
     return found
+
+
+# ------------------------------------------------------------------------------------------------------------------- whole stores
+def used_here() -> tuple[bytes, list[str]] | None:
+    """The programs that this process has compiled or found, as the content of a zip file, and their names; None: there are none."""
+    folder, archive = _folder(), io.BytesIO()
+    if folder is None:
+        return None
+    names = []
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        file.comment = environment().hex().encode()
+        for name in [*_used, _SHAPES]:
+            if (folder / name).is_file():
+                file.write(folder / name, name)
+                names.append(name)
+    return (archive.getvalue(), names) if names else None
+
+
+def take_over(content: bytes) -> list[str] | None:
+    """Keep what `used_here` has given in another place; returns the names, or None where it is for other sources, libraries or processors.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    if not zipfile.is_zipfile(io.BytesIO(content)):
+        raise ValueError("these are no cache artifacts")
+    with zipfile.ZipFile(io.BytesIO(content)) as file:
+        if file.comment != environment().hex().encode():
+            return None
+        names = [name for name in file.namelist() if os.path.basename(name) == name]
+        for name in names:
+            _write(name, file.read(name))
+    shapes.open()
+    return names
 
 
 # ----------------------------------------------------------------------------------------------------------------------- shapes

@@ -68,6 +68,10 @@ _LARGE_WEIGHT, _FEW_PLACES = 1 << 18, 256
 _CACHED_PATCHES, _MANY_BYTES = 5 << 19, 12_000_000
 
 
+#: From this many groups on, they are computed in a loop.
+_LOOPED_GROUPS = 4
+
+
 @dataclass(frozen=True)
 class Convolution:
     """Cross-correlation of ``(N, C, *)`` with ``(O, C / groups, *)``, a bilinear map; its transposes are the gradients, but for conjugation.
@@ -265,9 +269,12 @@ def _each_group(function: Callable, groups: int, first: tuple[Any, int], second:
     """``function`` of each group of two (array, axis), joined along an axis.
 
     XLA's grouped convolutions on the CPU are slow: 16x64x32x32, 3x3, 8 groups: 63 ms -> 8 ms, the weight's gradient 1775 ms -> 19 ms.
+    Many groups are a loop, which runs as fast and compiles once: two layers of 19 groups, forward and backward, 9.5 s -> 1.7 s.
     """
-    parts = zip(jnp.split(first[0], groups, first[1]), jnp.split(second[0], groups, second[1]))
-    return jnp.concatenate([function(a, b) for a, b in parts], joined)
+    parts = jnp.split(first[0], groups, first[1]), jnp.split(second[0], groups, second[1])
+    if groups >= _LOOPED_GROUPS:
+        return jnp.concatenate(list(lax.map(lambda pair: function(*pair), tuple(map(jnp.stack, parts)))), joined)
+    return jnp.concatenate([function(a, b) for a, b in zip(*parts)], joined)
 
 
 # --- windows ------------------------------------------------------------------------------------------------------------------------

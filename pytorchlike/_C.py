@@ -10,11 +10,20 @@ from .dispatch.overrides import _disabled_torch_dispatch as _disabled_torch_disp
 from .dispatch.overrides import _disabled_torch_function as _disabled_torch_function_impl
 from .futures import Future
 from .jit._state import get_tracing_state as _get_tracing_state
+from .library.keys import AutoDispatchBelowAutograd as _AutoDispatchBelowAutograd
+from .library.keys import DispatchKey, DispatchKeySet
+from .library.keys import after_autograd as _after_autograd_keyset
+from .library.keys import key_of_device as _dispatch_key_for_device
+from .library.operators import has_kernel_for_key as _dispatch_has_kernel_for_dispatch_key
+from .library.schema import Argument, FunctionSchema, parse_schema
+from .library.tags import Tag
 from .tensors.tensor import Tensor as TensorBase
 
 __all__ = [
-    "DisableTorchFunction", "DisableTorchFunctionSubclass", "Future", "TensorBase", "_LinAlgError", "_are_functorch_transforms_active",
-    "_disabled_torch_dispatch_impl", "_disabled_torch_function_impl", "_functorch", "_get_tracing_state",
+    "Argument", "DisableTorchFunction", "DisableTorchFunctionSubclass", "DispatchKey", "DispatchKeySet", "FunctionSchema", "Future", "Tag", "TensorBase",
+    "_AutoDispatchBelowAutograd", "_LinAlgError", "_after_autograd_keyset", "_are_functorch_transforms_active", "_disabled_torch_dispatch_impl",
+    "_disabled_torch_function_impl", "_dispatch_has_kernel_for_dispatch_key", "_dispatch_key_for_device", "_functorch", "_get_tracing_state",
+    "parse_schema",
 ]  # fmt: skip
 
 

@@ -139,10 +139,10 @@ __getattr__, __dir__ = _operator_namespace(
     "",
     (
         "_C", "_dynamo", "_higher_order_ops", "_inductor", "_jit_internal", "_tensor", "_utils", "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "export", "fft", "func", "functional", "fx",
-        "futures", "hub", "jit", "linalg", "masked", "mps", "multiprocessing", "nn", "onnx", "optim", "overrides", "profiler", "serialization", "signal", "sparse", "special", "storage", "testing",
-        "types", "utils", "version", "xpu",
+        "futures", "hub", "jit", "library", "linalg", "masked", "mps", "multiprocessing", "nn", "onnx", "optim", "overrides", "profiler", "serialization", "signal", "sparse", "special",
+        "storage", "testing", "types", "utils", "version", "xpu",
     ),
-    {"compile": "compiler", "cond": "_higher_order_ops", "while_loop": "_higher_order_ops", "load": "serialization", "save": "serialization",
+    {"DispatchKey": "_C", "Tag": "library", "compile": "compiler", "cond": "_higher_order_ops", "while_loop": "_higher_order_ops", "load": "serialization", "save": "serialization",
      "DisableTorchFunctionSubclass": "_C", "Future": "futures", "get_device_module": "utils._device", "to_dlpack": "utils.dlpack"},
 )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from .dispatch.overloads import OpOverload, OpOverloadPacket, packet_of
 from .dispatch.registry import OPERATORS
@@ -20,7 +20,8 @@ class _OpNamespace:
         if name.startswith("__"):
             raise AttributeError(name)
         found = packet_of(self.name, name)
-        setattr(self, name, found)
+        if self.name == "aten":  # others may go as they came (library/)
+            setattr(self, name, found)
         return found
 
     def __dir__(self) -> list[str]:
@@ -33,6 +34,19 @@ class _OpNamespace:
 
 class _Ops:
     """``torch.ops``; a namespace is made when it is asked for."""
+
+    #: The files of C++ operators that were loaded: none.
+    loaded_libraries: frozenset[str] = frozenset()
+
+    def load_library(self, path: Any) -> NoReturn:
+        """Refused: a library of C++ operators is linked against torch's own.
+
+        Raises:
+            OSError: always, as torch does for a file that it cannot load.
+        """
+        raise OSError(
+            f"Could not load this library: {path}: pytorchlike runs no C++ operators; define them in Python (torch.library.custom_op)"
+        )
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

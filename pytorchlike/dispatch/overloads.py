@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import registry
 from .registry import Composite, Operator, ViewOperator
 from .schema import Schema
 
-__all__ = ["OpOverload", "OpOverloadPacket", "overload_of", "packet_of"]
+__all__ = ["OpOverload", "OpOverloadPacket", "forget", "overload_of", "packet_of"]
 
 #: (operator, form) -> function of the operator's arguments; generate.py and forms.py fill it.
 callers: dict[str, Callable] = {}
@@ -24,7 +24,7 @@ class OpOverload:
         form: ``""``, ``"_"`` for the in-place form, ``"out"`` for the one that writes into ``out=``.
     """
 
-    tags: tuple = ()
+    tags: Sequence = ()
 
     def __init__(self, declared: Operator | ViewOperator | Composite, form: str = "") -> None:
         self.declared = declared
@@ -53,6 +53,10 @@ class OpOverload:
     def is_view(self) -> bool:
         """Whether the result shares the input's memory."""
         return isinstance(self.declared, ViewOperator)
+
+    @property
+    def _name(self) -> str:
+        return self.name()
 
     def name(self) -> str:
         """The qualified name, ``aten::add.Tensor``."""
@@ -93,7 +97,7 @@ class OpOverload:
 @functools.cache
 def overload_of(declared: Operator | ViewOperator | Composite, form: str = "") -> OpOverload:
     """The one `OpOverload` of an operator's form."""
-    return OpOverload(declared, form)
+    return (declared.overload_class or OpOverload)(declared, form)
 
 
 class OpOverloadPacket:
@@ -105,6 +109,10 @@ class OpOverloadPacket:
         self.__module__ = f"torch._ops.{namespace}"
         self._namespace = namespace
         self._found = found
+
+    def refresh(self) -> None:
+        """Look for its overloads again, after one was declared."""
+        self._found.update(_overloads(self._namespace, self.__name__))
 
     def overloads(self) -> list[str]:
         """The overloads' names."""
@@ -138,6 +146,8 @@ class OpOverloadPacket:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         overloads = [o for o in self._found.values() if o.form != "out"]
+        if len(overloads) > 1 and overloads[0].declared.overload_class is not None:
+            return callers["users"](self.__name__, overloads, args, kwargs)
         if len(overloads) == 1:
             return overloads[0](*args, **kwargs)
         return callers["packet"](self.__name__, overloads)(*args, **kwargs)
@@ -193,13 +203,31 @@ def _aten_names(declared: Any) -> set[str]:
     return names
 
 
-@functools.cache
+_packets: dict[tuple[str, str], OpOverloadPacket] = {}
+
+
 def packet_of(namespace: str, name: str) -> OpOverloadPacket:
     """The packet ``torch.ops.namespace.name``.
 
     Raises:
         AttributeError: no operator has this name.
     """
+    known = _packets.get((namespace, name))
+    if known is not None:
+        return known
+    found = _overloads(namespace, name)
+    if not found:
+        raise AttributeError(f"'_OpNamespace' '{namespace}' object has no attribute '{name}'")
+    return _packets.setdefault((namespace, name), OpOverloadPacket(namespace, name, found))
+
+
+def forget(namespace: str, name: str) -> None:
+    """Make no use of a packet any more, one of whose operators is gone."""
+    _packets.pop((namespace, name), None)
+
+
+def _overloads(namespace: str, name: str) -> dict[str, OpOverload]:
+    """The overloads of a name, by their own names."""
     own = name if namespace == "aten" else f"{namespace}::{name}"
     forms = [("", own), *([("_", own[:-1])] if own.endswith("_") else [])]
     found: dict[str, OpOverload] = {}
@@ -217,6 +245,4 @@ def packet_of(namespace: str, name: str) -> OpOverloadPacket:
             found.setdefault(overload._overloadname, overload)
             if form == "" and registry.OUT in declared.forms:
                 found.setdefault("out", overload_of(declared, "out"))
-    if not found:
-        raise AttributeError(f"'_OpNamespace' '{namespace}' object has no attribute '{name}'")
-    return OpOverloadPacket(namespace, name, found)
+    return found

@@ -61,6 +61,8 @@ class _Declared:
     aliases: tuple[str, ...]
     #: Whether the body leaves XLA for the host: arrays are copied there and back, and such programs are not kept on disk.
     calls_host = False
+    #: What ``torch.ops`` makes of it, where that is another class than `overloads.OpOverload`.
+    overload_class: Callable[..., Any] | None = None
 
     def __init__(self, schema: str, body: Callable, forms: Form, namespaces: tuple[str, ...], aliases: tuple[str, ...] = ()) -> None:
         self.schema_text = schema

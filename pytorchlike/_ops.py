@@ -36,7 +36,7 @@ class _Ops:
     """``torch.ops``; a namespace is made when it is asked for."""
 
     #: The files of C++ operators that were loaded: none.
-    loaded_libraries: frozenset[str] = frozenset()
+    loaded_libraries: set[str] = set()
 
     def load_library(self, path: Any) -> NoReturn:
         """Refused: a library of C++ operators is linked against torch's own.

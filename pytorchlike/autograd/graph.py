@@ -138,6 +138,8 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Let the tape know that a tensor's memory was modified in a way that it did not see."""
     for each in (tensor,) if isinstance(tensor, Tensor) else tensor:
         storage = make_storage(each)
+        if storage.host is not None:
+            storage.refresh()
         storage.replace(relayout(storage.value, storage.value.aval.stride))
 
 

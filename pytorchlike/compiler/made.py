@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from ..graph.value import Value, constant
 from ..tensors.storage import Storage
-from ..tensors.tape import Node, accumulator, new_node, next_number
+from ..tensors.tape import FREED, CustomNode, Node, accumulator, new_node, next_number
 from ..tensors.tensor import make_storage, new_tensor
 from .known import memory_of
 from .structure import unflatten
@@ -14,7 +15,37 @@ from .structure import unflatten
 if TYPE_CHECKING:
     from .replay import Replay
 
-__all__ = ["Made", "write"]
+__all__ = ["FreedNode", "Made", "write"]
+
+
+class FreedNode(CustomNode):
+    """Stands for the node of a user's `autograd.Function` that a backward pass has been through: another one through it is an error.
+
+    Attributes:
+        avals: of the function's outputs; None for those that are no tensors.
+    """
+
+    avals: tuple[Any, ...] = ()
+
+    @classmethod
+    def like(cls, node: Any) -> SimpleNamespace:
+        """What a plan has in the place of a `Backward` for such a node."""
+        avals = tuple(node._output_avals)
+        return SimpleNamespace(node_class=type(node.name(), (cls,), {"avals": avals}))
+
+    def output_count(self) -> int:
+        return len(self.avals)
+
+    def output_aval(self, number: int) -> Any:
+        return self.avals[number]
+
+    def run(self, grads: list[Any], create_graph: bool, keep: bool) -> list[Any]:
+        """Refuse.
+
+        Raises:
+            RuntimeError: always, torch's text.
+        """
+        raise RuntimeError(FREED)
 
 
 class Made:

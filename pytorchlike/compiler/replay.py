@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..autograd.function import BackwardCFunction
 from ..core.layouts import strided
 from ..core.state import thread
 from ..graph import counters, recorder, tiers
@@ -19,7 +20,7 @@ from .capture import Capture
 from .captured import Captured, captured
 from .guards import Guards
 from .known import Known, attributes_of, gradient_of, layout_of, memory_of
-from .made import Made, write
+from .made import FreedNode, Made, write
 from .numbers import Followed
 from .packing import Packing, packing_of
 from .steady import steady
@@ -278,6 +279,10 @@ class Replay:
             node = stack[-1]
             if node in self._nodes:
                 stack.pop()
+                continue
+            if type(node).__base__ is BackwardCFunction and node.saved is None and node.number >= self._capture.first_node:
+                self._nodes[node] = len(self._node_plans)
+                self._node_plans.append((FreedNode.like(node), (), None, None))
                 continue
             if node.number < self._capture.first_node or node.hooks is not None or node.__dict__ or type(node).__base__ is not Node:
                 raise Unreplayable(f"{node.name()} is part of the result's graph and cannot be made again")

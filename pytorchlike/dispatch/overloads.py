@@ -146,7 +146,7 @@ class OpOverloadPacket:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         overloads = [o for o in self._found.values() if o.form != "out"]
-        if len(overloads) > 1 and overloads[0].declared.overload_class is not None:
+        if overloads and overloads[0].declared.overload_class is not None:
             return callers["users"](self.__name__, overloads, args, kwargs)
         if len(overloads) == 1:
             return overloads[0](*args, **kwargs)

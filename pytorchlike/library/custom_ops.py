@@ -160,7 +160,8 @@ class CustomOpDef:
             versions = [t._version for t in written]
             result = function(*args, **kwargs)
             for tensor, version in zip(written, versions):
-                if tensor._version == version and tensor.device.type != "meta":  # written to through numpy's memory, say
+                through_numpy = tensor._storage is not None and tensor._storage.host is not None
+                if (through_numpy or tensor._version == version) and tensor.device.type != "meta":
                     increment_version(tensor)
             self._check_result(function, args, kwargs, result)
             return result
@@ -170,7 +171,7 @@ class CustomOpDef:
     def _check_result(self, function: Callable, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         """Raises:
         RuntimeError: the result is not what is written to, or shares memory; torch's texts.
-        """  # noqa: D205, D415 - there is nothing to say but that
+        """
         operator = self._operator
 
         def refuse(what: str) -> RuntimeError:

@@ -245,7 +245,7 @@ def without_formula(operator: UserOperator, values: tuple[Any, ...], rest: Dispa
     outputs = [t for t in tensors_of(found if isinstance(found, tuple) else (found,)) if not any(t is i for i in tensors_of(values))]
     untracked = [t for t in outputs if not t.requires_grad and t._aval().differentiable]
     for output in outputs:
-        if output.requires_grad and not thread.state.levels:
+        if output.requires_grad and not thread.state.levels and thread.state.capture is None:  # hooks would end a capture
             output.register_hook(lambda gradient: warnings.warn(_NOT_REGISTERED.format(name=name), stacklevel=2))
     if untracked and not thread.state.levels and not thread.state.transforms:
         _WarnNotImplemented.apply(name, untracked, *inputs)

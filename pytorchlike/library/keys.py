@@ -98,7 +98,7 @@ class DispatchKeySet:
         """Whether a key is in the set."""
         return getattr(key, "name", key) in self.names
 
-    def highestPriorityTypeId(self) -> Any:  # noqa: N802 - torch's name
+    def highestPriorityTypeId(self) -> Any:
         """The highest key."""
         return DispatchKey[self.names[0]]
 

@@ -43,11 +43,11 @@ def opcheck(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
     """
     overload = op._opoverload if isinstance(op, CustomOpDef) else op.default if isinstance(op, OpOverloadPacket) else op
     if not isinstance(overload, OpOverload) or not isinstance(overload.declared, UserOperator):
-        raise ValueError(f"opcheck(op, ...): op must be an operator that was defined by torch.library, got {op}")
+        raise ValueError(f"opcheck(op, ...): op must be instance of torch._ops.OpOverload, e.g. torch.ops.aten.sin.default, got {type(op)}")
     names = (test_utils,) if isinstance(test_utils, str) else tuple(test_utils)
     unknown = set(names) - set(_CHECKS)
     if unknown:
-        raise ValueError(f"opcheck(op, ..., test_utils={set(names)}), expected test_utils to be subset of {set(_CHECKS)} but it was not")
+        raise ValueError(f"opcheck(op, ..., test_utils={names}), expected test_utils to be subset of {tuple(_CHECKS)} but it was not")
     results: dict[str, Any] = {}
     for name in names:
         try:
@@ -128,7 +128,10 @@ def _check_fake(overload: Any, args: tuple[Any, ...], kwargs: dict[str, Any], at
             continue
         for what in ("shape", "dtype"):
             if getattr(a, what) != getattr(b, what):
-                raise AssertionError(f"{what.capitalize()}s {getattr(b, what)} (fake) and {getattr(a, what)} (real) are not equal!")
+                raise AssertionError(
+                    f"When comparing the output of {overload} on FakeTensor and concrete Tensors, found mismatched tensor metadata: {what.capitalize()}s "
+                    f"{getattr(a, what)} and {getattr(b, what)} are not equal!"
+                )
 
 
 def _check_compiled(overload: Any, args: tuple[Any, ...], kwargs: dict[str, Any], atol: Any, rtol: Any) -> None:

@@ -332,17 +332,19 @@ def has_kernel_for_key(name: str, key: Any) -> bool:
 
 
 def call_overloaded(name: str, overloads: Sequence[OpOverload], args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Call the first of several overloads whose schema the arguments fit.
+    """Call the first of a packet's overloads whose schema the arguments fit.
 
     Raises:
         RuntimeError: they fit none, torch's text.
     """
+    if overrides.wanted((*args, *kwargs.values())):
+        return overrides.hand_over(overloads[0].overloadpacket, args, kwargs)
     errors = []
     for overload in overloads:
         declared = overload.declared
         assert isinstance(declared, UserOperator)
-        if overrides.wanted((*args, *kwargs.values())):
-            return overrides.hand_over(overload.overloadpacket, args, kwargs)
+        if len(overloads) == 1:
+            return declared.run(match(declared.parsed, args, kwargs))
         try:
             values = match(declared.parsed, args, kwargs)
         except RuntimeError as error:

@@ -120,7 +120,7 @@ class Argument:
         return self.kwarg_only and self.written
 
     @property
-    def N(self) -> int | None:  # noqa: N802 - torch's name
+    def N(self) -> int | None:
         kind = self.type.of if self.type.kind == "?" else self.type
         return kind.size
 

@@ -142,7 +142,9 @@ __getattr__, __dir__ = _operator_namespace(
         "futures", "hub", "jit", "library", "linalg", "masked", "mps", "multiprocessing", "nn", "onnx", "optim", "overrides", "profiler", "serialization", "signal", "sparse", "special",
         "storage", "testing", "types", "utils", "version", "xpu",
     ),
-    {"DispatchKey": "_C", "Tag": "library", "compile": "compiler", "cond": "_higher_order_ops", "while_loop": "_higher_order_ops", "load": "serialization", "save": "serialization",
+    {"DispatchKey": "_C", "Tag": "library",
+     **dict.fromkeys(("_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all", "_check_type", "_check_value"), "_checks"),
+     "compile": "compiler", "cond": "_higher_order_ops", "while_loop": "_higher_order_ops", "load": "serialization", "save": "serialization",
      "DisableTorchFunctionSubclass": "_C", "Future": "futures", "get_device_module": "utils._device", "to_dlpack": "utils.dlpack"},
 )  # fmt: skip
 

@@ -84,7 +84,7 @@ class CustomOpDef:
         earlier = _definitions.pop(self._qualname, None)
         if earlier is not None:
             earlier._lib._destroy()
-        self._lib = Library(namespace, "FRAGMENT")
+        self._lib: Library = Library(namespace, "FRAGMENT")
         written = name + schema
         parsed = parse_schema(written)
         if any(a.is_tensor and a.kwarg_only for a in parsed.arguments) and Tag.out not in self._tags:

@@ -132,7 +132,7 @@ def _as_list(annotation: Any) -> Any:
         return list
     if len(parts) == 1 or (len(parts) == 2 and parts[1] is Ellipsis):
         return list[parts[0]]  # type: ignore[valid-type]
-    return list[typing.Union[tuple(parts)]]  # noqa: UP007
+    return types.GenericAlias(list, (typing.Union[tuple(parts)],))  # noqa: UP007
 
 
 def infer_schema(prototype_function: Callable, /, *, mutates_args: str | Iterable[str], op_name: str | None = None,

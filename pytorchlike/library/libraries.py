@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -61,7 +62,7 @@ class Library:
                     f"this.  Previous registration of TORCH_LIBRARY was registered at {_defined[ns]}; latest registration was registered at {self._source}"
                 )
             _defined[ns] = self._source
-            self._undo.append(lambda: _defined.pop(ns, None) and None)
+            self._undo.append(functools.partial(_forget_definition, ns))
         weakref.finalize(self, _take_back, self._undo)
 
     def __repr__(self) -> str:
@@ -249,6 +250,10 @@ class Library:
 
     def _where(self) -> str:
         return f"  (Error occurred while processing {_KINDS[self.kind]} block at {self._source})"
+
+
+def _forget_definition(namespace: str) -> None:
+    _defined.pop(namespace, None)
 
 
 def _take_back(undo: list[Callable[[], None]]) -> None:

@@ -115,11 +115,11 @@ def _number(kinds: tuple[type, ...]) -> Callable[[Any], Any]:
 
     def cast(value: Any) -> Any:
         if isinstance(value, kinds) and not isinstance(value, np.generic):
-            return int(value) if kinds == (int,) else value
+            return int(value) if kinds == (int,) else value  # type: ignore[call-overload]
         if isinstance(value, np.generic):
             return cast(value.item())
         if isinstance(value, Tensor) and value.numel() == 1 and not value.requires_grad:
-            read = value.item()
+            read: Any = value.item()
             return int(read) if kinds == (int,) else float(read) if kinds == (int, float) else _UNFIT
         return _UNFIT
 

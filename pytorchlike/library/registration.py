@@ -182,7 +182,7 @@ def get_kernel(op: str | OpOverload, dispatch_key: str | Any) -> SafeKernelFunct
     name = op if isinstance(op, str) else op.name()
     operator = lookup_operator(name)
     if operator is None:
-        raise RuntimeError(f"Could not find schema for {name}.")
+        raise RuntimeError(f"operator {name} does not exist")
     kernel = kernels_of(name).kernel(key)
     if kernel is None:
         raise RuntimeError(f"no kernel for {key} for {name}")

@@ -131,7 +131,8 @@ class Argument:
     def __str__(self) -> str:
         typed = self.type.text(str(self.alias_info or ""))
         value = self.default[0] if self.N and isinstance(self.default, list) and len(set(self.default)) == 1 else self.default
-        default = "" if self.required else f"={_shown_default(value)}"
+        is_device = self.type.plain.startswith("Device") and isinstance(value, str)
+        default = "" if self.required else f"={value if is_device else _shown_default(value)}"
         return f"{typed} {self.name}{default}".rstrip()
 
 
@@ -365,7 +366,7 @@ class _Parser:
             value = self.default(kind.of)
             return [value] * (kind.size or 1)
         if kind.written not in ("int", "SymInt", "float", "complex", "bool"):
-            raise self.error("\nlists are only supported for float, int and complex types", self.at + 1)
+            raise self.error("\nlists are only supported for float, int and complex types")
         self.take("[")
         found: list[Any] = []
         while self.kind != "]":

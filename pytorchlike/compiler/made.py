@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from ..graph.value import Value, constant
@@ -28,10 +27,9 @@ class FreedNode(CustomNode):
     avals: tuple[Any, ...] = ()
 
     @classmethod
-    def like(cls, node: Any) -> SimpleNamespace:
-        """What a plan has in the place of a `Backward` for such a node."""
-        avals = tuple(node._output_avals)
-        return SimpleNamespace(node_class=type(node.name(), (cls,), {"avals": avals}))
+    def like(cls, node: Any) -> type[FreedNode]:
+        """The class of such a node's stand-ins; it is in a plan where others have a `Backward`."""
+        return type(node.name(), (cls,), {"avals": tuple(node._output_avals)})
 
     def output_count(self) -> int:
         return len(self.avals)
@@ -75,8 +73,10 @@ class Made:
 
     def _make_nodes(self) -> None:
         for backward, edges, saved, scalars in self.replay._node_plans:
-            node: Node = new_node(backward.node_class)
-            node.backward = backward
+            is_freed = isinstance(backward, type)
+            node: Node = new_node(backward if is_freed else backward.node_class)
+            if not is_freed:
+                node.backward = backward
             node.edges = tuple([None if e is None else self.edge(e, None) for e in edges])
             node.saved = None if saved is None else tuple([self.value(reference) for reference in saved])
             node.scalars = None if scalars is None else scalars[0] if not scalars[1] else self._scalars(*scalars)

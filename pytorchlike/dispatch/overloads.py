@@ -94,9 +94,13 @@ class OpOverload:
         return self
 
 
-@functools.cache
 def overload_of(declared: Operator | ViewOperator | Composite, form: str = "") -> OpOverload:
     """The one `OpOverload` of an operator's form."""
+    return _overload_of(declared, form)
+
+
+@functools.cache
+def _overload_of(declared: Operator | ViewOperator | Composite, form: str) -> OpOverload:
     return (declared.overload_class or OpOverload)(declared, form)
 
 

@@ -42,3 +42,10 @@ def answer() -> Callable[[Callable[[], Any]], Any]:
             return type(error).__name__, str(error)
 
     return call
+
+
+@pytest.fixture
+def lib_of_ours(space: str) -> Any:
+    made = ours.library.Library(space, "DEF")
+    yield made
+    made._destroy()

@@ -19,7 +19,7 @@ DOCUMENTS = [
     "pytorchlike/graph/README.md",
 ]  # fmt: skip
 
-_OUTPUT_BLOCK = re.compile(r"^```python\n(.*?)^```\n+```text\n(.*?)^```", re.M | re.S)
+_OUTPUT_BLOCK = re.compile(r"^```python\n((?:(?!```)[^\n]*\n)*)```\n+```text\n(.*?)^```", re.M | re.S)
 _EXCERPT = re.compile(r"^ *```python\n *# (\S+\.py)\n(.*?)^ *```", re.M | re.S)
 _REFERENCE = re.compile(r"`([\w/]+\.py): ([\w.]+)`")
 _LINK = re.compile(r"\]\(([^)#:]+)\)")

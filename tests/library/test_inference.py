@@ -1,6 +1,7 @@
+# ruff: noqa: UP006, UP007, UP035, UP045 - the annotations that libraries have
 from __future__ import annotations
 
-from typing import Any, Optional, Sequence, Union  # noqa: UP035 - the annotations that libraries have
+from typing import Any, List, Optional, Sequence, Union
 
 import pytest
 import torch as real_torch
@@ -26,8 +27,8 @@ def functions(torch: Any) -> dict[str, Any]:
 
     plain.__annotations__ = {"x": T, "y": int, "z": float, "s": str, "d": D, "dev": torch.device, "l": list[int], "n": Optional[T], "return": tuple[T, int]}
     lists.__annotations__ = {
-        "x": T, "y": Optional[T], "z": Sequence[int], "w": Optional[list[float]], "v": Union[int, float, bool], "u": torch.types.Number,
-        "q": list[T | None], "r": T | None, "return": list[T],
+        "x": T, "y": Optional[T], "z": Sequence[int], "w": Optional[List[float]], "v": Union[int, float, bool], "u": torch.types.Number,
+        "q": List[Optional[T]], "r": T | None, "return": List[T],
     }  # fmt: skip
     of_tuple.__annotations__ = {"x": tuple[int, int], "return": T}
     of_dict.__annotations__ = {"x": dict, "return": T}

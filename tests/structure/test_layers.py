@@ -13,7 +13,8 @@ from .sources import trees
 #: The layers from the bottom up.
 LAYERS = [
     {"core"}, {"graph"}, {"tensors"}, {"dispatch"}, {"aten"}, {"autograd"}, {"nn", "optim", "amp", "func", "distributions"},
-    {"alias", "compiler", "export", "distributed", "utils", "serialization", "profiler", "testing", "cpu", "cuda", "backends", "hub", "fx"},
+    {"alias", "compiler", "export", "distributed", "utils", "serialization", "profiler", "testing", "cpu", "cuda", "backends", "hub", "fx",
+     "library"},
 ]  # fmt: skip
 RANKS = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 #: Everything else at the top of the package: public names.

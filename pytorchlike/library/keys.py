@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import threading
 from collections.abc import Iterable
 from typing import Any
@@ -12,7 +13,7 @@ from ..core.state import thread
 
 __all__ = [
     "AUTOGRAD", "COMPOSITE", "AutoDispatchBelowAutograd", "DispatchKey", "DispatchKeySet", "after_autograd", "backend_of", "is_below_autograd",
-    "key_of_device", "parse_key",
+    "key_of_device", "keys_of_call", "parse_key",
 ]  # fmt: skip
 
 #: Types of devices, by the keys of their kernels.
@@ -102,8 +103,12 @@ class DispatchKeySet:
         """The highest key."""
         return DispatchKey[self.names[0]]
 
+    def behind(self, position: int) -> DispatchKeySet:
+        """The keys that are lower than the one at a position."""
+        return _behind(self, position)
+
     def __and__(self, other: DispatchKeySet) -> DispatchKeySet:
-        return DispatchKeySet([n for n in self.names if n in other.names])
+        return _common(self, other)
 
     def __or__(self, other: DispatchKeySet) -> DispatchKeySet:
         return DispatchKeySet({*self.names, *other.names})
@@ -122,6 +127,29 @@ class DispatchKeySet:
 
     def __repr__(self) -> str:
         return f"DispatchKeySet({', '.join(reversed(self.names))})"
+
+
+@functools.cache
+def _behind(keys: DispatchKeySet, position: int) -> DispatchKeySet:
+    return DispatchKeySet(keys.names[position + 1 :])
+
+
+@functools.cache
+def _common(keys: DispatchKeySet, others: DispatchKeySet) -> DispatchKeySet:
+    return DispatchKeySet([n for n in keys.names if n in others.names])
+
+
+@functools.cache
+def keys_of_call(kinds: frozenset[str], autocast: frozenset[str], is_below: bool) -> DispatchKeySet:
+    """The keys of a call.
+
+    Args:
+        kinds: the types of the tensors' devices; ``autocast``: those for which it is on.
+        is_below: the keys of autograd are excluded.
+    """
+    backends = sorted({key_of_device(kind) for kind in kinds})
+    found = [*(backends or ["Undefined"]), "BackendSelect", *[f"Autocast{key_of_device(kind)}" for kind in sorted(kinds & autocast)]]
+    return DispatchKeySet(found if is_below else [*found, *[f"{AUTOGRAD}{b}" for b in backends]])
 
 
 #: All keys that come after those of autograd.

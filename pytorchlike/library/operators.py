@@ -20,7 +20,7 @@ from ..dispatch.batching import BatchLevel
 from ..dispatch.overloads import OpOverload, callers, forget, overload_of, packet_of
 from ..dispatch.registry import FUNCTION, OPERATORS, Composite
 from ..tensors.tensor import Tensor
-from .keys import AUTOGRAD, COMPOSITE, DispatchKeySet, backend_of, is_below_autograd, key_of_device
+from .keys import AUTOGRAD, COMPOSITE, DispatchKeySet, backend_of, is_below_autograd, keys_of_call
 from .matching import checked_results, for_kernel, match
 from .schema import FunctionSchema
 from .tags import Tag
@@ -54,9 +54,11 @@ class Kernels:
         self.dispatch_rules: dict[type, list[Callable]] = {}
         self.vmap_rules: list[Callable] = []
         self.was_captured = False
+        self._chosen: dict[str, Kernel | None] = {}
 
     def changed(self) -> None:
-        """Forget the captured calls that did what the kernels of before do."""
+        """Forget what was chosen, and the captured calls that did what the kernels of before do."""
+        self._chosen.clear()
         if self.was_captured:
             from ..compiler.api import reset
 
@@ -77,11 +79,10 @@ class Kernels:
 
     def kernel(self, key: str) -> Kernel | None:
         """The kernel that is called for a key, those for several keys included."""
-        for name in self.candidates(key):
-            found = self.by_key.get(name)
-            if found:
-                return None if is_fallthrough(found[-1].function) else found[-1]
-        return None
+        if key not in self._chosen:
+            stack = next((found for name in self.candidates(key) if (found := self.by_key.get(name))), None)
+            self._chosen[key] = None if stack is None or is_fallthrough(stack[-1].function) else stack[-1]
+        return self._chosen[key]
 
     def has(self, key: str) -> bool:
         """Whether a kernel was registered for just this key."""
@@ -221,28 +222,20 @@ class UserOperator(Composite):
 
     def keys(self, values: Sequence[Any]) -> DispatchKeySet:
         """The keys of a call."""
-        kinds = {t.device.type for t in tensors_of(values)}
-        backends = {key_of_device(kind) for kind in kinds} or {"Undefined"}
-        found = [*backends, "BackendSelect"]
-        autocast = thread.state.autocast
-        if autocast:
-            found += [f"Autocast{key_of_device(kind)}" for kind in kinds if kind in autocast]
-        if not is_below_autograd():
-            found += [f"Autograd{b}" for b in backends if b != "Undefined"]
-        return DispatchKeySet(found)
+        kinds = frozenset([t.device.type for t in tensors_of(values)])
+        return keys_of_call(kinds, frozenset(thread.state.autocast or ()), is_below_autograd())
 
     def dispatch(self, values: tuple[Any, ...], keyset: DispatchKeySet) -> Any:
         """Call the kernel of the highest key that has one."""
         names = keyset.names
         for k, key in enumerate(names):
             kernel = self.kernels.kernel(key)
-            rest = DispatchKeySet(names[k + 1 :])
             if kernel is not None:
-                return self.call_kernel(kernel, values, keyset if kernel.with_keyset else rest)
+                return self.call_kernel(kernel, values, keyset.behind(k) if kernel.takes_values else keyset)
             if key.startswith(AUTOGRAD) and not self.kernels.has(AUTOGRAD) and not self.kernels.has(key):
                 from .gradient import without_formula
 
-                return without_formula(self, values, rest)
+                return without_formula(self, values, keyset.behind(k))
         raise self.missing(values, names)
 
     def call_kernel(self, kernel: Kernel, values: tuple[Any, ...], keyset: DispatchKeySet) -> Any:

@@ -157,7 +157,7 @@ class Watch:
 
     def look_into(self, value: Any, where: str) -> None:
         """Follow a value to what can be read from it."""
-        if is_simple(value) or isinstance(value, Tensor):
+        if is_simple(value) or isinstance(value, Tensor) or getattr(type(value), "captured_by_identity", False):
             return
         if isinstance(value, _IDENTICAL):
             self._callable(value, where)

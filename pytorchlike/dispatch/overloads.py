@@ -25,6 +25,8 @@ class OpOverload:
     """
 
     tags: Sequence = ()
+    #: What a call does, as far as it can change, is told to captured calls (`library.operators.Kernels.changed`): they need not look into it.
+    captured_by_identity = True
 
     def __init__(self, declared: Operator | ViewOperator | Composite, form: str = "") -> None:
         self.declared = declared
@@ -106,6 +108,8 @@ def _overload_of(declared: Operator | ViewOperator | Composite, form: str) -> Op
 
 class OpOverloadPacket:
     """The overloads of one name: ``torch.ops.aten.add``; calling it picks the overload that the arguments fit."""
+
+    captured_by_identity = True
 
     def __init__(self, namespace: str, name: str, found: dict[str, OpOverload]) -> None:
         self._qualified_op_name = f"{namespace}::{name}"

@@ -72,6 +72,7 @@ class CustomOpDef:
     """An operator made by `custom_op`; call it, or find it as ``torch.ops.namespace.name``."""
 
     __module__ = "torch._library.custom_ops"
+    captured_by_identity = True
 
     def __init__(self, namespace: str, name: str, schema: str, fn: Callable, tags: Any = None) -> None:
         self._namespace, self._name, self._schema, self._init_fn = namespace, name, schema, fn

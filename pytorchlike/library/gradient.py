@@ -11,10 +11,11 @@ from ..core.state import thread
 from ..dispatch.overloads import overload_of
 from ..dispatch.registry import lookup
 from ..tensors.tensor import Tensor
+from .custom_vjp import call_in_jax, is_wanted
 from .keys import AutoDispatchBelowAutograd, DispatchKeySet, after_autograd
 from .operators import UserOperator, tensors_of
 
-__all__ = ["GradientFunction", "without_formula"]
+__all__ = ["FlatValues", "GradientFunction", "without_formula"]
 
 _NOT_REGISTERED = (
     "{name}: an autograd kernel was not registered to the Autograd key(s) but we are trying to backprop through it. This may lead to silently incorrect "
@@ -53,17 +54,20 @@ class GradientFunction:
             )
         if needed or state.levels:
             return self.call(values)
+        if state.on_tracers is not None and self.backward is not None and is_wanted(list(tensors_of(values))):
+            given = FlatValues(operator, values)
+            return given.results(call_in_jax(self, given))
         with AutoDispatchBelowAutograd():
             return operator.dispatch(values, keyset & after_autograd)
 
     def call(self, values: tuple[Any, ...]) -> Any:
         """Apply the function: what it computes has a place on the tape and in transformations."""
-        given = _Values(self.operator, values)
+        given = FlatValues(self.operator, values)
         results = self.function.apply(*given.flat, given)
         return given.results(results)
 
 
-class _Values:
+class FlatValues:
     """The arguments of a call, with lists of tensors as tensors one by one: `Function` looks at those only."""
 
     def __init__(self, operator: UserOperator, values: Sequence[Any]) -> None:
@@ -118,7 +122,7 @@ def _make_function(gradient: GradientFunction) -> type[Function]:
     has_keywords = any(a.kwarg_only for a in operator.parsed.arguments)
 
     def forward(*flat: Any) -> Any:
-        given: _Values = flat[-1]
+        given: FlatValues = flat[-1]
         values = given.structured(flat[:-1])
         with AutoDispatchBelowAutograd():
             return given.flatten_results(operator.dispatch(values, operator.keys(values) & after_autograd))
@@ -137,7 +141,7 @@ def _make_function(gradient: GradientFunction) -> type[Function]:
             raise RuntimeError(
                 f"Trying to backward through {overload_of(operator)} but no autograd formula was registered. Please use register_autograd to add one."
             )
-        given: _Values = ctx._values
+        given: FlatValues = ctx._values
         structured = given.results(grads)
         needed = ctx.needs_input_grad
         ctx.needs_input_grad = given.positional(needed[:-1])
@@ -148,7 +152,7 @@ def _make_function(gradient: GradientFunction) -> type[Function]:
         return _flat_gradients(given, found if isinstance(found, tuple) else (found,))
 
     def vmap(info: Any, in_dims: tuple[Any, ...], *flat: Any) -> Any:
-        given: _Values = flat[-1]
+        given: FlatValues = flat[-1]
         rules = operator.kernels.vmap_rules
         if not rules:
             return _one_by_one(given, info.batch_size, in_dims[:-1], flat[:-1])
@@ -162,7 +166,7 @@ def _make_function(gradient: GradientFunction) -> type[Function]:
     return type(f"GeneratedBackwardFor_{namespace}_{name}_{overload_of(operator)._overloadname}", (Function,), members)
 
 
-def _flat_gradients(given: _Values, found: tuple[Any, ...]) -> tuple[Any, ...]:
+def _flat_gradients(given: FlatValues, found: tuple[Any, ...]) -> tuple[Any, ...]:
     """The gradients that ``backward`` returned, one for each tensor, and None for what is no positional argument.
 
     Raises:
@@ -194,7 +198,7 @@ def _checked_rule(result: Any) -> tuple[Any, Any]:
     return result
 
 
-def _one_by_one(given: _Values, size: int, in_dims: Sequence[int | None], flat: Sequence[Any]) -> tuple[Any, Any]:
+def _one_by_one(given: FlatValues, size: int, in_dims: Sequence[int | None], flat: Sequence[Any]) -> tuple[Any, Any]:
     """A whole batch without a rule for it: the operator is called for each element.
 
     Raises:

@@ -648,6 +648,34 @@ def test_tensors_of_other_layouts_are_not_captured(name):
         assert adding(torch.eye(3).to_sparse()).to_dense().tolist() == (torch.eye(3) * 2).tolist()  # guarded by the class
 
 
+def test_results_of_a_function_that_backward_has_been_through():
+    class Triple(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 3
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 3
+
+    w = torch.ones(2, requires_grad=True)
+
+    def step(x):
+        w.grad = None
+        loss = Triple.apply(w * x)
+        loss.sum().backward()
+        return loss
+
+    compiled = torch.compile(step, fullgraph=True)
+    for value in (1.0, 2.0, 3.0):
+        loss = compiled(torch.full((2,), value))
+        assert loss.tolist() == w.grad.tolist() == [3 * value] * 2
+        assert (loss.requires_grad, type(loss.grad_fn).__name__) == (True, "TripleBackward")
+    assert replayed(compiled)
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+        loss.sum().backward()
+
+
 def test_named_results():
     compiled = torch.compile(lambda x: x.max(0))
     for _ in range(3):

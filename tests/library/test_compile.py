@@ -54,6 +54,22 @@ def test_training_steps_are_captured(lib_of_ours: Any) -> None:
     assert train(True) == train(False) == [3, 0, -3, -6, -3, -3, -3]
 
 
+def test_another_formula_is_captured_anew(lib_of_ours: Any) -> None:
+    op = library.custom_op(f"{lib_of_ours.ns}::twice", lambda x: x * 2, mutates_args=(), schema="(Tensor x) -> Tensor")
+    op.register_autograd(lambda ctx, g: g * 2)
+    w = torch.ones(1, requires_grad=True)
+
+    @torch.compile(fullgraph=True)
+    def step() -> Any:
+        w.grad = None
+        op(w).sum().backward()
+        return w.grad * 1
+
+    assert [step().item() for _ in range(3)] == [2, 2, 2]
+    op.register_autograd(lambda ctx, g: g * 5)
+    assert [step().item() for _ in range(3)] == [5, 5, 5]
+
+
 def test_mutations_are_captured(lib_of_ours: Any) -> None:
     lib_of_ours.define("inc(Tensor(a!) x) -> ()")
     lib_of_ours.impl("inc", lambda x: (x.add_(1), None)[1], "CompositeExplicitAutograd")

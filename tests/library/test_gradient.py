@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import pytorchlike as ours
+from pytorchlike.dispatch.custom_vjp import rules_for_jax
 from pytorchlike.interop.jax import pure
 
 
@@ -152,6 +153,30 @@ def test_jax_differentiates_what_kernels_do() -> None:
     function = pure(lambda x: op(x).sum())
     assert jax.grad(function)(jax.numpy.zeros(2)).tolist() == [1, 1]
     assert float(jax.jit(function)(jax.numpy.zeros(2))) == 0
+
+
+def test_jax_uses_the_formula_between_rules() -> None:
+    import jax
+    import jax.numpy as jnp
+
+    op = custom(ours, "for_rules", "mul", lambda x, y, k=1.0: x * y * k, "(Tensor x, Tensor y, float k=1.) -> Tensor")
+
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(*inputs[:2])
+        ctx.k = inputs[2]
+
+    op.register_autograd(lambda ctx, g: (g * ctx.saved_tensors[1] * 10 * ctx.k, g * ctx.saved_tensors[0], None), setup_context=setup_context)
+    parts = custom(ours, "for_rules", "parts", lambda xs: [xs[0] * 2, (xs[1] > 0).to(ours.int64)], "(Tensor[] xs) -> Tensor[]")
+    parts.register_autograd(lambda ctx, grads: [grads[0] * 7, None])
+    a, b = jnp.ones(3), jnp.full(3, 2.0)
+    gradient = jax.grad(pure(lambda x, y: op(x, y, 3.0).sum()), argnums=(0, 1))
+    assert [g.tolist() for g in gradient(a, b)] == [[6] * 3, [3] * 3]
+    with rules_for_jax():
+        for found in (gradient(a, b), jax.jit(gradient)(a, b)):
+            assert [g.tolist() for g in found] == [[60] * 3, [1] * 3]
+        assert jax.grad(lambda a: gradient(a, b)[1].sum())(a).tolist() == [1] * 3  # the backward's own operators
+        assert jax.vmap(jax.grad(pure(lambda x, y: op(x, y))))(a, b).tolist() == [20] * 3
+        assert jax.grad(pure(lambda x: parts([x, x])[0].sum()))(a).tolist() == [7] * 3
 
 
 def test_checkpoint_recomputes(torch: Any, space: str) -> None:

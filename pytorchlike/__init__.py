@@ -138,9 +138,9 @@ __getattr__, __dir__ = _operator_namespace(
     __name__,
     "",
     (
-        "_C", "_dynamo", "_higher_order_ops", "_inductor", "_jit_internal", "_tensor", "_utils", "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "export", "fft", "func", "functional", "fx",
-        "futures", "hub", "jit", "library", "linalg", "masked", "mps", "multiprocessing", "nn", "onnx", "optim", "overrides", "profiler", "serialization", "signal", "sparse", "special",
-        "storage", "testing", "types", "utils", "version", "xpu",
+        "_C", "_dynamo", "_higher_order_ops", "_inductor", "_jit_internal", "_library", "_tensor", "_utils", "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "distributed",
+        "distributions", "export", "fft", "func", "functional", "futures", "fx", "hub", "jit", "library", "linalg", "masked", "mps", "multiprocessing", "nn", "onnx", "optim", "overrides",
+        "profiler", "serialization", "signal", "sparse", "special", "storage", "testing", "types", "utils", "version", "xpu",
     ),
     {"DispatchKey": "_C", "Tag": "library",
      **dict.fromkeys(("_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all", "_check_type", "_check_value"), "_checks"),

@@ -39,6 +39,7 @@ _REFUSED = [
 ]  # fmt: skip
 
 DispatchKey = enum.IntEnum("DispatchKey", {name: number for number, name in enumerate([*_ORDER, *_REFUSED])}, module="torch")  # type: ignore[misc]
+DispatchKey.__str__ = enum.Enum.__str__  # type: ignore[method-assign]
 DispatchKey.__doc__ = "Who handles the call of an operator; among the keys of a call the highest one that has a kernel."
 
 

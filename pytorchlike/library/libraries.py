@@ -200,6 +200,10 @@ class Library:
         """
         raise NotImplementedError("torch.library.Library.fallback is not supported by pytorchlike; a TorchDispatchMode sees all operators")
 
+    def register_symm_mem_args(self, op_name: Any, arg_names: Any) -> None:
+        """Accepted without effect: XLA places what collectives of several processes exchange."""
+        _name_of(op_name, "register_symm_mem_args")
+
     # ------------------------------------------------------------------ rules
     def _register_fake(self, op_name: str, fn: Callable, _stacklevel: int = 1, *, allow_override: bool = True) -> None:
         """Register what computes shapes; it is the kernel for tensors on the device "meta".

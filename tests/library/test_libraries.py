@@ -218,6 +218,15 @@ def test_what_is_not_supported_says_so() -> None:
     lib._destroy()
 
 
+def test_torchs_own_names() -> None:
+    from pytorchlike._library.custom_ops import CustomOpDef
+    from pytorchlike._library.infer_schema import infer_schema
+
+    assert CustomOpDef is ours.library.CustomOpDef and infer_schema is ours.library.infer_schema
+    assert ours.Tag is ours._C.Tag and ours.DispatchKey is ours._C.DispatchKey and str(ours.DispatchKey.CPU) == "DispatchKey.CPU"
+    assert str(ours._C.DispatchKeySet("CPU")) == "DispatchKeySet(CPU)" and ours.types.Number == int | float | bool
+
+
 def test_get_kernel(torch: Any, lib: Any, space: str) -> None:
     lib.define("foo(Tensor x) -> Tensor")
     lib.impl("foo", lambda x: x + 5, "CPU")

@@ -16,7 +16,7 @@ NAMESPACES = [
     *(f"optim.{name}" for name in ("adadelta", "adagrad", "adam", "adamax", "adamw", "asgd", "nadam", "radam", "rmsprop", "rprop", "sgd")),
     "optim.lr_scheduler", "optim.swa_utils", "amp", "utils.data",
     *(f"utils.data.{name}" for name in ("datapipes.iter", "datapipes.map", "datapipes.utils.common", "graph", "graph_settings")),
-    "distributions", "distributions.transforms", "distributions.constraints", "hub",
+    "distributions", "distributions.transforms", "distributions.constraints", "hub", "library",
 ]  # fmt: skip
 
 #: What differs, and why.

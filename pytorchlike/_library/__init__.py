@@ -1,0 +1,1 @@
+"""``torch._library``: where torch's own files of `torch.library` are imported from."""

@@ -23,13 +23,17 @@ __all__ = [
     "Argument", "DisableTorchFunction", "DisableTorchFunctionSubclass", "DispatchKey", "DispatchKeySet", "FunctionSchema", "Future", "Tag", "TensorBase",
     "_AutoDispatchBelowAutograd", "_LinAlgError", "_after_autograd_keyset", "_are_functorch_transforms_active", "_disabled_torch_dispatch_impl",
     "_disabled_torch_function_impl", "_dispatch_has_kernel_for_dispatch_key", "_dispatch_key_for_device", "_functorch", "_get_tracing_state",
-    "parse_schema",
+    "_log_api_usage_once", "parse_schema",
 ]  # fmt: skip
 
 
 def _are_functorch_transforms_active() -> bool:
     """Whether a function of `torch.func` is running code of the user's."""
     return _thread.state.transforms > 0
+
+
+def _log_api_usage_once(event: str) -> None:
+    """Accepted: nothing is reported."""
 
 
 #: What libraries ask of tensors that may be inside of `torch.vmap`; its predecessor's ("legacy") do not exist here.

@@ -67,4 +67,4 @@ def is_available() -> bool:
     return False
 
 
-__getattr__ = attribute_fallback(__name__, ("checkpoint", "constants", "device_mesh", "nn"))
+__getattr__ = attribute_fallback(__name__, ("checkpoint", "constants", "device_mesh", "nn", "tensor"))

@@ -203,3 +203,19 @@ def test_a_mesh_of_one_process(groups: None) -> None:
     ]  # fmt: skip
     for make in wrong:
         assert outcome(make, our_mesh) == outcome(make, their_mesh)
+
+
+def test_placements_and_no_distributed_tensors() -> None:
+    import torch.distributed.tensor as theirs
+
+    import pytorchlike.distributed.tensor as ours
+
+    def facts(m: Any) -> Any:
+        all_of_them = [m.Shard(1), m.Replicate(), m.Partial()]
+        return [(str(p), repr(p), p.is_shard(), p.is_shard(0), p.is_replicate(), p.is_partial(), p == m.Shard(1)) for p in all_of_them]
+
+    assert facts(ours) == facts(theirs)
+    assert not isinstance(pytorchlike.ones(2), ours.DTensor)
+    for make in (ours.DTensor, ours.distribute_tensor, ours.distribute_module):
+        with pytest.raises(NotImplementedError, match="torch.distributed.tensor"):
+            make(pytorchlike.ones(2))

@@ -82,6 +82,7 @@ class Capture(Listener):
         actions: what is done on the host at each replay, in order: ("host", function, arguments), ("draw", function) or
             ("float", index into the trace's floats, dictionary, key, index in a tuple or None).
         draws: the values that hold random numbers -> number of the action.
+        own: (id of the dictionary, key) of the numbers of optimizers that the call itself had written when a step read them.
         watch: notes what Python state is read (compiler/watch.py).
         first_node: nodes of the tape with this number or a higher one were made by the call.
     """
@@ -92,6 +93,7 @@ class Capture(Listener):
         self.has_boundary = False
         self.actions: list[tuple] = []
         self.draws: dict[Value, int] = {}
+        self.own: set[tuple[int, str]] = set()
         self.watch: Any = None
         self.first_node = next_number()
         state = thread.state
@@ -115,6 +117,8 @@ class Capture(Listener):
         if self.watch is not None and any(id(container) not in self.watch.containers for container, _, _ in sources):
             self.give_up("an optimizer is used that the call itself made")
         for k, (container, key, index) in enumerate(sources):
+            if self.watch is not None and self.watch.is_written(container, key):
+                self.own.add((id(container), key))
             self.actions.append(("float", first + k, container, key, index))
 
     def run_on_host(self, function: Callable[..., Any], args: tuple) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..graph import provenance
 
-__all__ = ["COMPUTING_LIBRARIES", "global_names", "is_ours", "is_pure", "kind_of"]
+__all__ = ["COMPUTING_LIBRARIES", "global_names", "is_ours", "is_pure", "kind_of", "may_subscript"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _STDLIB = sysconfig.get_paths()["stdlib"] + os.sep
@@ -28,6 +28,8 @@ _PURE = (
 _PURE_EXTENSIONS = {"math", "cmath", "operator", "_operator", "itertools", "functools", "_functools", "collections", "_collections", "_abc", "_struct", "_bisect", "_heapq", "_weakref"}
 _IMPURE_BUILTINS = {"print", "input", "open", "exec", "eval", "compile", "breakpoint", "__import__", "delattr", "globals"}
 _PURE_OWNERS = (list, tuple, dict, set, frozenset, deque, str, bytes, int, float, complex, bool, range, slice, types.MappingProxyType, type, types.FunctionType, OrderedDict)
+#: Names by which code reads or writes all entries of a dictionary.
+_WHOLE = frozenset({"items", "values", "keys", "update", "setdefault", "copy", "deepcopy", "dict", "list", "repr", "str"})
 #: Libraries that only compute when the package calls them.
 COMPUTING_LIBRARIES = ("jax", "jaxlib", "numpy", "optax", "scipy", "ml_dtypes", "flax")
 
@@ -83,3 +85,13 @@ def global_names(code: types.CodeType) -> tuple[list[str], list[str]]:
         elif instruction.opname in ("STORE_GLOBAL", "DELETE_GLOBAL") or instruction.opname == "STORE_DEREF" and name in code.co_freevars:
             writes.append(name)
     return list(reads), writes
+
+
+@functools.cache
+def may_subscript(code: types.CodeType, key: str) -> bool:
+    """Whether code may read or write the entry of this name of an optimizer's group: it mentions the name, or handles groups as a whole."""
+    return _mentions(code.co_consts, key) or "param_groups" in code.co_names and not _WHOLE.isdisjoint(code.co_names)
+
+
+def _mentions(constants: tuple, key: str) -> bool:
+    return any(constant == key if isinstance(constant, str) else isinstance(constant, tuple) and _mentions(constant, key) for constant in constants)

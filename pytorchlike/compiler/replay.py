@@ -18,6 +18,7 @@ from ..tensors.tensor import Tensor, make_storage, make_tensor
 from .backends import compile_with, graph_of
 from .capture import Capture
 from .captured import Captured, captured
+from .code_kinds import may_subscript
 from .guards import Guards
 from .known import Known, attributes_of, gradient_of, layout_of, memory_of
 from .made import FreedNode, Made, write
@@ -77,10 +78,11 @@ class Replay:
                 raise Unreplayable(f"{known.where} was given another shape or strides")
             if attributes_of(known.tensor) != known.attributes:
                 raise Unreplayable(f"attributes of {known.where} were changed")
+        self.actions, self._draws = capture.actions, capture.draws
+        fresh = self._fresh()
         self._inputs = self._input_values()
         self.memory_plans = [plan for known in self._known for plan in self._memory_plan(known)]
         self.gradient_plans = [plan for known in self._known for plan in self._gradient_plan(known)]
-        fresh = {(id(action[2]), action[3]) for action in capture.actions if action[0] == "float"}
         self.write_plans = [
             (container, key, self._next(container, key) or (value if value is MISSING else self._describe(value, where)))
             for container, key, value, where in self._changes(fresh)
@@ -99,7 +101,6 @@ class Replay:
         _refuse_held([value for kind, value in self.input_plans if kind == "constant"])
         self.floats, self.ints = tuple(self._trace.floats), tuple(self._trace.ints)
         self.number_plans = self._numbers(self.floats)
-        self.actions = capture.actions
         self.has_boundary = capture.has_boundary
         relevant = self._relevant()
         self.guards = Guards(watch, arguments, structure, fresh, relevant, ambience, tuple(followed.places))
@@ -107,13 +108,26 @@ class Replay:
             raise Unreplayable("a tensor is used that is not found again")
         self.runs = 0
         self.shapes: tuple = ()
-        del self._watch, self._inputs, self._followed, self._varying
+        del self._watch, self._inputs, self._followed, self._varying, self._draws
 
     def _keep_checks(self) -> None:
         """A call without results may check data all the same: a program has results, so that of a check is one."""
         checking = next((s for s in self._trace.position.path() if s.instruction is not None and s.instruction.data_checks), None)
         if checking is not None:
             self._slots[checking.slot] = 0
+
+    def _fresh(self) -> set[tuple[int, Any]]:
+        """(id of the dictionary, key) of the numbers of optimizers that each replay reads anew: not those that the call itself reads or writes."""
+        fresh = {(id(action[2]), action[3]) for action in self.actions if action[0] == "float"}
+        written = self._capture.own | fresh & {(id(container), key) for container, key, *_ in self._watch.changes()}
+        own = written | {(container, key) for container, key in fresh if any(may_subscript(code, key) for code in self._watch.entered)}
+        if own:
+            if written and any(action[0] == "host" for action in self.actions):
+                raise Unreplayable("numbers of an optimizer are written beside a scheduler's step")
+            kept = [n for n, action in enumerate(self.actions) if action[0] != "float" or (id(action[2]), action[3]) not in own]
+            self.actions = [self.actions[n] for n in kept]
+            self._draws = {value: kept.index(n) for value, n in self._draws.items()}
+        return fresh - own
 
     # ------------------------------------------------------------------------------------------------------------- inputs
     def _input_values(self) -> dict[Value, tuple]:
@@ -124,7 +138,7 @@ class Replay:
                 found[known.content] = ("content", known.number)
         for known in self._known:
             found[known.memory] = ("memory", known.number)
-        found.update({value: ("draw", number) for value, number in self._capture.draws.items()})
+        found.update({value: ("draw", number) for value, number in self._draws.items()})
         return found
 
     def _reference(self, value: Value) -> tuple:

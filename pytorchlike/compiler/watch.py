@@ -501,6 +501,10 @@ class Watch:
                     else:
                         before[key] = value
 
+    def is_written(self, container: dict, key: Any) -> bool:
+        """Whether an entry of a dictionary is not what it was before the call, or than Python that replays run again left it."""
+        return any(before.get(key, MISSING) is not container[key] for before in self._copies_of(container))
+
     def _copies_of(self, container: dict) -> list[dict]:
         copies = [before for owner, before, _ in self.outside.values() if getattr(owner, "__dict__", None) is container]
         return copies + [before for owner, before, _ in self.containers.values() if owner is container and before is not None]

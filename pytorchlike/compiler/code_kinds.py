@@ -13,7 +13,7 @@ from typing import Any
 
 from ..graph import provenance
 
-__all__ = ["COMPUTING_LIBRARIES", "global_names", "is_ours", "is_pure", "kind_of", "may_subscript"]
+__all__ = ["COMPUTING_LIBRARIES", "global_names", "imports", "is_ours", "is_pure", "kind_of", "may_subscript"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _STDLIB = sysconfig.get_paths()["stdlib"] + os.sep
@@ -26,6 +26,12 @@ _PURE = (
 )  # fmt: skip
 #: Extension modules whose functions only compute.
 _PURE_EXTENSIONS = {"math", "cmath", "operator", "_operator", "itertools", "functools", "_functools", "collections", "_collections", "_abc", "_struct", "_bisect", "_heapq", "_weakref"}
+#: Frozen modules that ask the operating system, and their functions that do not.
+_FILES = ("<frozen os>", "<frozen genericpath>", "<frozen posixpath>", "<frozen ntpath>", "<frozen io>")
+_OF_TEXT = {
+    "join", "split", "splitext", "_splitext", "basename", "dirname", "normpath", "normcase", "isabs", "fspath", "commonprefix", "commonpath", "_get_sep",
+    "encode", "decode", "encodekey", "check_str",
+}  # fmt: skip
 _IMPURE_BUILTINS = {"print", "input", "open", "exec", "eval", "compile", "breakpoint", "__import__", "delattr", "globals"}
 _PURE_OWNERS = (list, tuple, dict, set, frozenset, deque, str, bytes, int, float, complex, bool, range, slice, types.MappingProxyType, type, types.FunctionType, OrderedDict)
 #: Names by which code reads or writes all entries of a dictionary.
@@ -39,8 +45,11 @@ def is_ours(module: str | None) -> bool:
     return module is None or module.partition(".")[0] in ("pytorchlike", "torch", "builtins")
 
 
-def kind_of(filename: str, space: dict[str, Any]) -> str:
-    """Of code in a file, and with these globals: ours, pure (may be called), impure (a library that is not watched), or user."""
+def kind_of(code: types.CodeType, space: dict[str, Any]) -> str:
+    """Of code with these globals: ours, pure (may be called), impure (a library that is not watched), or user."""
+    filename = code.co_filename
+    if filename in _FILES:  # the frozen modules that ask the system
+        return "pure" if code.co_name in _OF_TEXT or "_Environ" in getattr(code, "co_qualname", "_Environ") else "impure"
     if filename == "<string>":  # made by a library for one of its classes, as methods of data classes and named tuples are, or given to python -c
         module = str(space.get("__name__"))
         filename = getattr(sys.modules.get(module), "__file__", None) or ("<frozen" if module.startswith("namedtuple_") else filename)
@@ -85,6 +94,13 @@ def global_names(code: types.CodeType) -> tuple[list[str], list[str]]:
         elif instruction.opname in ("STORE_GLOBAL", "DELETE_GLOBAL") or instruction.opname == "STORE_DEREF" and name in code.co_freevars:
             writes.append(name)
     return list(reads), writes
+
+
+@functools.cache
+def imports(code: types.CodeType) -> list[tuple[str, int]]:
+    """The modules that a code object imports: (name, how many dots stand before it)."""
+    found = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "EXTENDED_ARG")]
+    return [(instruction.argval, found[k - 2].argval or 0) for k, instruction in enumerate(found) if instruction.opname == "IMPORT_NAME"]
 
 
 @functools.cache

@@ -22,7 +22,8 @@ from .numbers import Followed, float_parameters
 from .replay import Replay, Unreplayable
 from .sizes import Sizes, shapes_of
 from .structure import flatten
-from .watch import MISSING, Watch
+from .values import MISSING
+from .watch import Watch
 
 __all__ = ["BackendCompilerFailed", "Compiled", "FailOnRecompileLimitHit", "RecompileError", "Unsupported", "all_compiled"]
 

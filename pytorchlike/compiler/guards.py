@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import operator
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,8 +11,10 @@ from ..core.state import thread
 from ..nn.modules import calls
 from ..tensors.tensor import Tensor
 from .known import Known, attributes_of, gradient_of, kind_of_edge, layout_of
+from .structure import keys_of
+from .values import CONTAINERS, LARGEST_CONTAINER, MISSING, base_of, is_alike, is_equal, is_same_table, is_simple
 from .varying import Varying
-from .watch import CONTAINERS, LARGEST_CONTAINER, MISSING, Note, Watch, is_simple
+from .watch import Note, Watch
 
 __all__ = ["Guards", "ambient"]
 
@@ -33,33 +33,6 @@ def ambient() -> tuple:
         state.grad_enabled, state.inference, state.immediate, tuple(state.modes), autocast, state.device, state.anomaly, tuple(state.saved_tensor_hooks),
         core_state.default_dtype(), hooks,
     )  # fmt: skip
-
-
-def _is_equal(new: Any, old: Any) -> bool:
-    """Whether a simple value is what it was: the same type, and equal (NaN equals NaN)."""
-    if type(new) is not type(old):
-        return False
-    if isinstance(old, tuple):
-        return len(new) == len(old) and all(map(_is_equal, new, old))
-    if isinstance(old, float):
-        return new == old and math.copysign(1, new) == math.copysign(1, old) or new != new and old != old
-    return bool(new == old)
-
-
-def _is_same_table(new: Any, old: Any) -> bool:
-    """Whether a large container of numbers and strings is what it was."""
-    if len(new) != len(old):
-        return False
-    if isinstance(new, dict):
-        return _is_same_table(list(new), list(old)) and _is_same_table(list(new.values()), list(old.values()))
-    return all(map(operator.is_, new, old)) or all(map(_is_equal, new, old))
-
-
-def _is_alike(new: Any, old: Any) -> bool:
-    """Whether a number that each replay reads anew may take the place of another: the same type, and zero where it was zero."""
-    if type(new) is tuple and type(old) is tuple:
-        return len(new) == len(old) and all(map(_is_alike, new, old))
-    return type(new) is type(old) and bool(new) == bool(old)
 
 
 class Guards:
@@ -97,9 +70,12 @@ class Guards:
         self.gradients: dict[int, int] = {}
         self.names: dict[str, Any] = {
             "MISSING": MISSING, "gradient_of": gradient_of, "kind_of_edge": kind_of_edge, "layout_of": layout_of,
-            "is_equal": _is_equal, "is_alike": _is_alike, "is_same_table": _is_same_table, "attributes": attributes_of, "ambient": ambient, "ambience": ambience, "structure": structure,
+            "is_equal": is_equal, "is_alike": is_alike, "is_same_table": is_same_table, "keys_of": keys_of, "attributes": attributes_of, "ambient": ambient, "ambience": ambience, "structure": structure,
         }  # fmt: skip
         self._lines: list[str] = ["    if given != structure:", f"        return {self._reason('the structure of the arguments')}"]
+        keys = keys_of(structure)
+        if keys:  # keys that are equal need not be the same: 1 is True, 0.0 is -0.0
+            self._lines += [f"    if not is_equal(keys_of(given), {self._name(keys)}):", f"        return {self._reason('the keys of the arguments')}"]
         self._lines += ["    if ambient() != ambience:", f"        return {self._reason('a mode (gradients, autocast, default dtype, hooks ...)')}"]
         self._watch, self._fresh, self._relevant = watch, fresh, relevant
         self.structure, self.known_count, self.followed = structure, len(watch.known), tuple(followed)
@@ -120,6 +96,8 @@ class Guards:
             self._place(note)
         for value, _, where in watch.outside.values():
             self._fail(f"type({self._name(value)}) is not {self._name(type(value))}", f"{where} has another class")
+        for space, names in watch.absent.values():
+            self._fail(f"not {self._name(frozenset(names))}.isdisjoint({self._name(space.keys())})", f"there is a global {' or '.join(sorted(names))}")
         self._aliases()
         found = [f"t{k}" if k in self.found else "None" for k in range(len(watch.known))]
         self._lines.append(f"    return [{', '.join([*found, *[f'args[{k}]' for k in followed], *[f'm{k}' for k in range(len(self.varying))]])}]")
@@ -157,6 +135,14 @@ class Guards:
     # -------------------------------------------------------------------------------------------------------------- places
     def _place(self, note: Note) -> None:
         container = note.container
+        if note.kind == "class":
+            entries = container.__dict__
+            text = f"len({self._name(entries)}) != {len(entries)} or {self._name(container)}.__mro__ is not {self._name(container.__mro__)}"
+            self._fail(text, f"{note.where} has other bases or further attributes")
+            return
+        if note.kind == "size":
+            self._fail(f"len({self._name(container)}) != {len(container)}", f"{note.where} has further attributes")
+            return
         if note.kind == "call":
             at = found = f"{self._name(container)}()"
         elif note.kind == "cell":
@@ -164,13 +150,15 @@ class Guards:
         elif note.kind == "attribute":
             at = found = f"getattr({self._name(container)}, {note.key!r}, MISSING)"
         elif isinstance(container, (list, tuple, deque)):
-            at = found = f"{self._name(container)}[{note.key}]"
+            base = base_of(container)
+            plain = type(container).__getitem__ is base.__getitem__
+            at = found = f"{self._name(container)}[{note.key}]" if plain else f"{self._name(base.__getitem__)}({self._name(container)}, {note.key})"
         else:
             key = repr(note.key) if isinstance(note.key, (str, int)) else self._name(note.key)
-            if isinstance(container, dict) and type(container) is not dict:  # whose class may have a `get` of its own
-                at = found = f"{self._name(dict.get)}({self._name(container)}, {key}, MISSING)"
-            else:
+            if not isinstance(container, dict) or type(container).get is dict.get:
                 at = found = f"{self._name(container.get)}({key}, MISSING)"
+            else:
+                at = found = f"{self._name(dict.get)}({self._name(container)}, {key}, MISSING)"
             if type(container) is dict and note.value is not MISSING:
                 found = f"{self._name(container)}[{key}]"  # faster; where there is none, that is an error and no match
         self._lines.append(f"    x = {at}")
@@ -210,18 +198,21 @@ class Guards:
     def _container(self, container: Any, name: str, where: str) -> None:
         """What of a list, dictionary or set is not seen from its entries: how many there are, and in which order."""
         before = self._watch.containers[id(container)][1]
-        if isinstance(container, (set, frozenset)):
-            self._fail(f"{name} != {self._name(before)}", f"{where} has other members")
-        elif not before:
-            self._fail(name, f"{where} has another length")
-        elif len(before) > LARGEST_CONTAINER:
+        base = base_of(container)
+        entries = name if type(container).__iter__ is base.__iter__ else f"{self._name(base.__iter__)}({name})"
+        count = f"len({name})" if type(container).__len__ is base.__len__ else f"{self._name(base.__len__)}({name})"
+        if not before:
+            self._fail(name if type(container) is base else count, f"{where} has another length")
+        elif len(before) > LARGEST_CONTAINER and isinstance(container, dict):
             self._fail(f"not is_same_table({name}, {self._name(before)})", f"{where} has other entries")
-        elif isinstance(container, dict) and len(before) > 1:
-            plain = all(isinstance(key, str) for key in before)
+        elif len(before) > LARGEST_CONTAINER:
+            self._fail(f"not is_same_table([*{entries}], {self._name(before)})", f"{where} has other entries")
+        elif isinstance(container, (dict, set, frozenset)) and (len(before) > 1 or not isinstance(next(iter(before)), str)):
+            plain = all(type(key) is str for key in before)
             keys = self._name(tuple(before) if plain else list(map(id, before)))
-            self._fail(f"tuple({name}) != {keys}" if plain else f"[*map(id, {name})] != {keys}", f"{where} has other keys, or in another order")
+            self._fail(f"(*{entries},) != {keys}" if plain else f"[*map(id, {entries})] != {keys}", f"{where} has other keys, or in another order")
         else:
-            self._fail(f"len({name}) != {len(before)}", f"{where} has another length")
+            self._fail(f"{count} != {len(before)}", f"{where} has another length")
 
     # ------------------------------------------------------------------------------------------------------------- tensors
     def _tensor(self, known: Known, where: str, place: tuple | None, at: str) -> None:

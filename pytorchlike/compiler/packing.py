@@ -27,7 +27,7 @@ from ..graph.value import Aval, Value, new_value
 from .equal_results import numbered
 from .known import memory_of
 from .structure import unflatten
-from .watch import MISSING
+from .values import MISSING
 
 if TYPE_CHECKING:
     from .replay import Replay

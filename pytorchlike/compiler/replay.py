@@ -26,8 +26,9 @@ from .numbers import Followed
 from .packing import Packing, packing_of
 from .steady import steady
 from .structure import flatten, unflatten
+from .values import CONTAINERS, MISSING, is_simple
 from .varying import function_of
-from .watch import CONTAINERS, MISSING, Watch, is_simple
+from .watch import Watch
 
 __all__ = ["Replay", "Unreplayable"]
 

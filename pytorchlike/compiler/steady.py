@@ -16,7 +16,7 @@ from ..graph import counters, recorder
 from ..graph.value import Value, new_value
 from . import settings
 from .structure import LEAF
-from .watch import is_simple
+from .values import is_simple
 
 if TYPE_CHECKING:
     from .packing import Packing

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["LEAF", "flatten", "unflatten"]
+__all__ = ["LEAF", "flatten", "keys_of", "unflatten"]
 
 #: The structure of a value that is not taken apart.
 LEAF = "leaf"
@@ -25,6 +25,14 @@ def flatten(value: Any, leaves: list[Any]) -> Any:
         return kind, tuple([flatten(each, leaves) for each in value])
     leaves.append(value)
     return LEAF
+
+
+def keys_of(structure: Any) -> tuple:
+    """All keys of dictionaries in a structure that are no strings."""
+    if structure is LEAF:
+        return ()
+    own = tuple([key for key in structure[1] if type(key) is not str]) if structure[0] is dict else ()
+    return own + tuple([key for each in structure[-1] for key in keys_of(each)])
 
 
 def unflatten(structure: Any, leaves: Any) -> Any:

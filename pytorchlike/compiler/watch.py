@@ -8,69 +8,50 @@ the capture give up: the call still ran as always.
 
 from __future__ import annotations
 
+import abc
 import array
 import enum
-import functools
 import gc
 import os
 import sys
+import threading
 import types
 import weakref
-from collections import deque
-from collections.abc import Iterable, Iterator, Set
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterator, Set
 from typing import Any
 
 import numpy as np
 
 from ..backends import numerics
 from ..backends.switches import SwitchModule
-from ..core.device import device
-from ..core.dtype import dtype
-from ..core.layouts import layout, memory_format
-from ..core.size import Size
-from ..core.typeinfo import finfo, iinfo
 from ..graph.instruction import Instruction
 from ..nn.modules.module import Module
 from ..tensors.tensor import Tensor
 from .capture import Capture
-from .code_kinds import COMPUTING_LIBRARIES, global_names, is_ours, is_pure, kind_of
+from .code_kinds import global_names, is_ours, is_pure, kind_of
+from .effects import differences, is_same, numpy_state
 from .known import Known
+from .profiling import resume, suspend
+from .spaces import CALLABLES, Spaces
+from .spaces import __file__ as SPACES
+from .values import CONTAINERS, LARGEST_CONTAINER, MISSING, copied, is_simple
 from .variables import FollowedVariable
 from .varying import Varying
 
-__all__ = ["CONTAINERS", "MISSING", "Note", "Watch", "is_simple"]
+__all__ = ["Note", "Watch"]
 
 _GRAD: Any = Tensor.__dict__["grad"]
 _INFER: Any = Instruction.infer
-MISSING: Any = type("_Missing", (), {"__repr__": lambda self: "<missing>"})()
-
-#: Values that are compared, not held.
-_SIMPLE = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), dtype, device, Size, layout, memory_format, slice, range, np.generic, finfo, iinfo)
-_IDENTICAL = (
-    types.FunctionType, types.BuiltinFunctionType, types.MethodType, type, types.ModuleType, property, functools.partial, staticmethod, classmethod,
-    enum.Enum, types.MethodWrapperType, types.WrapperDescriptorType, types.MethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType,
-    types.CodeType, types.MappingProxyType,
-)  # fmt: skip
-CONTAINERS = (list, tuple, dict, set, frozenset, deque)
-
-#: A container with more entries than this is a table: it is compared with a copy, if what it holds is numbers and strings.
-LARGEST_CONTAINER = 2048
-
+#: Classes of containers that have no attributes, and no methods of the user's.
+_PLAIN = frozenset({*CONTAINERS, OrderedDict, defaultdict})
+_SEEN_THROUGH: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()), types.MappingProxyType)
 #: Functions of ours whose answer depends on what is no state of a tensor.
 _TELLS_THE_PROCESS = ("initial_seed", "get_num_threads", "get_num_interop_threads")
-#: Entries of a class that Python makes by itself.
-_MADE_ON_DEMAND = ("__getattribute__", "__annotations__", "__abstractmethods__", "_abc_impl", "__slotnames__")
 #: The flags of classes that are made while Python runs, and of those that cannot be changed.
 _HEAP_TYPE, _IMMUTABLE_TYPE = 1 << 9, 1 << 8
-
-
-def is_simple(value: Any) -> bool:
-    """Whether a value is compared with what it was, rather than held."""
-    if isinstance(value, enum.Enum):
-        return False
-    if type(value) is tuple or isinstance(value, frozenset):
-        return all(map(is_simple, value))
-    return isinstance(value, _SIMPLE)
+_ABSTRACT: str = abc.ABCMeta.__instancecheck__.__code__.co_filename
+_REGISTRIES = ("_parameters", "_buffers", "_modules")
 
 
 class Note:
@@ -95,7 +76,9 @@ class Watch:
         counting: places of numbers that were seen to change.
         varying: those of them that the call has read.
         outside: objects that existed before the call and can be reached by it: id -> (object, what its dictionary held).
-        containers: the same for containers: id -> (container, a copy of it, where).
+        containers: the same for containers: id -> (container, a copy of its entries, where).
+        spaces: what was found of functions, classes and modules.
+        absent: names of globals that were none when code that has them ran: id -> (the globals, names).
     """
 
     def __init__(self, capture: Capture, floating: set[tuple], counting: Set[tuple] = frozenset()) -> None:
@@ -107,16 +90,17 @@ class Watch:
         self.notes: dict[tuple, Note] = {}
         self.outside: dict[int, tuple[Any, dict[str, Any], str]] = {}
         self.containers: dict[int, tuple[Any, Any, str]] = {}
-        self._patched: list[tuple[type, Any]] = []
+        self._patched: list[tuple[type, str, Any]] = []
         self._codes: dict[types.CodeType, str] = {}
-        self._functions: dict[types.CodeType, list[types.FunctionType]] = {}  # the user's functions that were found
-        self._classes: dict[type, dict[str, Any]] = {}
-        self._spaces: dict[int, tuple[Any, str]] = {}  # the user's modules and classes that were found
-        self._names: set[str] = set()  # of attributes, in all code that was entered
+        self.spaces = Spaces(self)
+        self._written: dict[tuple[int, str], tuple[dict, str, str]] = {}  # attributes that the call wrote
         self.entered: dict[types.CodeType, dict[str, Any]] = {}
         self._previous: Any = None
         self._busy = False
         self._imports = 0
+        self._thread = threading.get_ident()
+        self._random: Any = None
+        self.absent: dict[int, tuple[dict[str, Any], set[str]]] = {}
         self._collects = False
 
     # ------------------------------------------------------------------------------------------------------------ noting
@@ -151,7 +135,7 @@ class Watch:
                     for name in ("tensor", "retain", "pre", "post"):
                         self.note("attribute", node.hooks, name, getattr(node.hooks, name), f"hooks of {where}")
             if found.attributes and is_fixed:
-                self._contents(tensor.__dict__, where)
+                self.contents(tensor.__dict__, where)
             elif not all(map(is_simple, found.attributes.values())):
                 self.capture.give_up(f"{where} has attributes of its own")
 
@@ -159,10 +143,18 @@ class Watch:
         """Follow a value to what can be read from it."""
         if is_simple(value) or isinstance(value, Tensor) or getattr(type(value), "captured_by_identity", False):
             return
-        if isinstance(value, _IDENTICAL):
-            self._callable(value, where)
+        if isinstance(value, CALLABLES):
+            self.spaces.look_into(value, where)
         elif isinstance(value, CONTAINERS):
-            self._contents(value, where)
+            self.contents(value, where)
+            if type(value) is defaultdict:
+                self.note("attribute", value, "default_factory", value.default_factory, f"{where}.default_factory")
+            elif type(value) not in _PLAIN:
+                self.adopt(value, where)
+        elif isinstance(value, enum.Enum) and is_ours(type(value).__module__) or isinstance(value, _SEEN_THROUGH) and not value:
+            return
+        elif isinstance(value, _SEEN_THROUGH):
+            self.capture.give_up(f"a view of a dictionary is read: {where}")
         elif isinstance(value, np.ndarray):
             self.capture.give_up(f"a numpy array is read: {where}")
         elif isinstance(value, (Iterator, types.CoroutineType)):
@@ -174,77 +166,28 @@ class Watch:
         else:
             self.adopt(value, where)
 
-    def _callable(self, value: Any, where: str) -> None:
-        """A function, a class or a module: what its calls and its attributes depend on."""
-        if isinstance(value, types.FunctionType):
-            if kind_of(value.__code__.co_filename, value.__globals__) == "user":
-                self._functions.setdefault(value.__code__, []).append(value)
-                if value.__dict__:
-                    self._contents(value.__dict__, where)
-                if value.__code__ in self.entered:
-                    self._function(value, where)
-        elif isinstance(value, types.MethodType):
-            self.look_into(value.__func__, where)
-            self.look_into(value.__self__, f"{where}.__self__")
-        elif isinstance(value, types.BuiltinFunctionType):
-            if not isinstance(value.__self__, (types.ModuleType, type)) and value.__self__ is not None:
-                self.look_into(value.__self__, f"{where}.__self__")
-        elif isinstance(value, (staticmethod, classmethod)):
-            self.look_into(value.__func__, where)
-        elif isinstance(value, property):
-            for function in (value.fget, value.fset, value.fdel):
-                if function is not None:
-                    self.look_into(function, where)
-        elif isinstance(value, functools.partial):
-            for name in ("func", "args", "keywords"):
-                self.note("attribute", value, name, getattr(value, name), f"{where}.{name}")
-            self._contents(value.__dict__, where)
-        elif isinstance(value, type):
-            for cls in value.__mro__:
-                self._space(cls, f"class {cls.__name__}")
-        elif isinstance(value, types.ModuleType):
-            self._space(value, value.__name__)
-
-    def _function(self, function: types.FunctionType, where: str) -> None:
-        """A user's function that is called."""
-        for name in ("__code__", "__defaults__", "__kwdefaults__"):
-            self.note("attribute", function, name, getattr(function, name), f"{name} of {function.__name__}")
-
-    def _space(self, space: Any, where: str) -> None:
-        """A module or a class, of which code may read whatever it has a name for."""
-        module = space.__name__ if isinstance(space, types.ModuleType) else space.__module__
-        if id(space) in self._spaces or is_ours(module) or str(module).partition(".")[0] in COMPUTING_LIBRARIES:
-            return
-        self._spaces[id(space)] = space, where
-        if isinstance(space, type):
-            self._classes[space] = dict(space.__dict__)
-            for value in list(space.__dict__.values()):
-                if isinstance(value, (types.FunctionType, staticmethod, classmethod, property)):
-                    self._callable(value, where)
-        self._read_from(space, where, self._names)
-
-    def _read_from(self, space: Any, where: str, names: Iterable[str]) -> None:
-        for name in names:
-            value = space.__dict__.get(name, MISSING)
-            if value is not MISSING and not isinstance(value, (np.ndarray, Iterator)):
-                self.note("item", space.__dict__, name, value, f"{where}.{name}")
-
-    def _contents(self, container: Any, where: str) -> None:
+    def contents(self, container: Any, where: str) -> None:
+        """A list, dictionary or set: all of it counts as read."""
         if id(container) in self.containers:
             return
-        entries = len(container)
-        self.containers[id(container)] = (container, _copied(container), where)
-        if entries > LARGEST_CONTAINER:
-            if not all(map(is_simple, container.values() if isinstance(container, dict) else container)):
+        before = copied(container)
+        self.containers[id(container)] = (container, before, where)
+        if len(before) > LARGEST_CONTAINER:
+            if not all(map(is_simple, before.values() if isinstance(before, dict) else before)):
                 self.capture.give_up(f"{where} holds more than {LARGEST_CONTAINER} objects")
-            return
-        if isinstance(container, dict):
-            for key, value in list(container.items()):
+        elif isinstance(before, dict):
+            for key, value in before.items():
                 if isinstance(value, Tensor) or not is_simple(key):
                     self.look_into(key, f"a key of {where}")
                 self.note("item", container, key, value, f"{where}[{key!r}]" if is_simple(key) else f"{where}[...]")
-        elif not isinstance(container, (set, frozenset)):
-            for k, value in enumerate(container):
+        elif isinstance(container, (set, frozenset)):
+            for value in before:
+                if isinstance(value, Tensor):
+                    self.find(value, True, f"a member of {where}")
+                else:
+                    self.look_into(value, f"a member of {where}")
+        else:
+            for k, value in enumerate(before):
                 self.note("item", container, k, value, f"{where}[{k}]")
 
     def adopt(self, value: Any, where: str) -> None:
@@ -255,19 +198,22 @@ class Watch:
         self.outside[id(value)] = (value, dict(own or ()), where)
         cls = type(value)
         for base in cls.__mro__:
-            self._space(base, f"class {base.__name__}")
+            self.spaces.space(base, f"class {base.__name__}")
+        if cls.__module__.startswith("numpy.random"):
+            self.capture.give_up(f"a generator of numpy's random numbers is read: {where}")
         of_modules = isinstance(value, Module) and cls.__getattribute__ is Module.__getattribute__
         if not self._patch(Module if of_modules else cls) and isinstance(own, dict):  # its reads cannot be seen: all of it counts as read
             self.note("attribute", value, "__dict__", own, f"{where}.__dict__")
 
     def _patch(self, cls: type) -> bool:
-        """Have a class show which attributes of its objects are read; False: it cannot."""
-        if any(cls is patched for patched, _ in self._patched):
+        """Have a class show which attributes of its objects are read and written; False: it cannot."""
+        if any(cls is patched for patched, *_ in self._patched):
             return True
         if not cls.__flags__ & _HEAP_TYPE or cls.__flags__ & _IMMUTABLE_TYPE:
             return False
-        own = cls.__dict__.get("__getattribute__", MISSING)
         original: Any = cls.__getattribute__
+        store: Any = cls.__setattr__
+        delete: Any = cls.__delattr__
         watch = self
 
         def __getattribute__(self: Any, name: str) -> Any:
@@ -283,17 +229,48 @@ class Watch:
                 watch.read_all(self, value)
             return value
 
-        try:
-            cls.__getattribute__ = __getattribute__  # type: ignore[method-assign, assignment]
-        except TypeError:
-            return False
-        self._patched.append((cls, own))
+        def __setattr__(self: Any, name: str, value: Any) -> None:
+            store(self, name, value)
+            watch.written(self, name)
+
+        def __delattr__(self: Any, name: str) -> None:
+            delete(self, name)
+            watch.written(self, name)
+
+        for function in (__getattribute__, __setattr__, __delattr__):
+            own = cls.__dict__.get(function.__name__, MISSING)
+            try:
+                setattr(cls, function.__name__, function)
+            except TypeError:
+                return False
+            self._patched.append((cls, function.__name__, own))
         return True
+
+    @property
+    def is_seeing(self) -> bool:
+        """Whether what happens now is part of the call, and to be noted."""
+        return not (self._busy or self._imports or self.capture.paused) and threading.get_ident() == self._thread
+
+    def written(self, owner: Any, name: str) -> None:
+        """An attribute of an object was written or deleted."""
+        known = self.outside.get(id(owner))
+        if known is None or not self.is_seeing:
+            return
+        where = f"{known[2]}.{name}"
+        if any(isinstance(cls.__dict__.get(name), types.MemberDescriptorType) for cls in type(owner).__mro__):
+            self.capture.give_up(f"{where}, which has a slot, is written")
+        elif _has_dict(owner):
+            own = object.__getattribute__(owner, "__dict__")
+            for registry in _REGISTRIES if isinstance(owner, Module) else ():
+                if name in own[registry]:
+                    own = own[registry]
+                    break
+            self._written[id(own), name] = own, name, where
 
     def read(self, owner: Any, name: str, value: Any) -> Any:
         """An attribute of an object was read; returns what the reader gets."""
         known = self.outside.get(id(owner))
-        if known is None or self._busy or self.capture.paused:
+        if known is None or not self.is_seeing:
             return value
         before, where = known[1], known[2]
         if isinstance(owner, SwitchModule):
@@ -323,7 +300,10 @@ class Watch:
     def read_all(self, owner: Any, own: Any) -> None:
         """The dictionary of an object's attributes was read."""
         known = self.outside.get(id(owner))
-        if known is None or self._busy or self.capture.paused or self._kind(sys._getframe(2)) != "user":
+        frame: Any = sys._getframe(2)
+        if frame.f_code.co_filename == SPACES:  # `vars` and `dir`
+            frame = frame.f_back
+        if known is None or not self.is_seeing or self._kind(frame) != "user":
             return
         if isinstance(own, dict):
             self.note("attribute", owner, "__dict__", own, f"{known[2]}.__dict__")
@@ -341,11 +321,11 @@ class Watch:
     def missed(self, owner: Any, name: str) -> None:
         """An object has no attribute of this name of its own: a module's parameter, buffer or submodule, or nothing."""
         known = self.outside.get(id(owner))
-        if known is None or self._busy or self.capture.paused:
+        if known is None or not self.is_seeing:
             return
         before, where = known[1], known[2]
         if isinstance(owner, Module):
-            for registry in ("_parameters", "_buffers", "_modules"):
+            for registry in _REGISTRIES:
                 entries = before.get(registry)
                 if entries is not None and name in entries:
                     _, copy, _ = self.containers.get(id(entries), (None, None, ""))
@@ -357,6 +337,8 @@ class Watch:
 
     # -------------------------------------------------------------------------------------------------------------- calls
     def _profile(self, frame: Any, event: str, argument: Any) -> None:
+        if event == "call" and frame.f_code.co_name == "_gcd_import" and self.is_seeing:
+            self.spaces.imported(frame.f_locals["name"], 0, {})
         if frame.f_code.co_name == "_find_and_load":  # a module that is imported for the first time runs once
             self._imports += (event == "call") - (event == "return")
         elif self._imports:
@@ -367,6 +349,8 @@ class Watch:
             if kind == "user":
                 if code not in self.entered and not self.capture.paused:
                     self._enter(frame, code)
+            elif code.co_name in ("__instancecheck__", "__subclasscheck__") and code.co_filename == _ABSTRACT:
+                self.note("call", abc.get_cache_token, None, abc.get_cache_token(), "what counts as an abstract class")
             elif kind == "ours":
                 self._setting(frame, code)
             elif kind == "impure":
@@ -394,7 +378,7 @@ class Watch:
                     self.note("item", frame.f_globals, read, frame.f_globals[read], f"the setting {name}()")
 
     def _kind(self, frame: types.FrameType) -> str:
-        kind = self._codes[frame.f_code] = kind_of(frame.f_code.co_filename, frame.f_globals)
+        kind = self._codes[frame.f_code] = kind_of(frame.f_code, frame.f_globals)
         return kind
 
     def _enter(self, frame: Any, code: types.CodeType) -> None:
@@ -408,15 +392,11 @@ class Watch:
             for name in reads:
                 found = frame.f_globals.get(name, MISSING)
                 if found is MISSING:
+                    self.absent.setdefault(id(frame.f_globals), (frame.f_globals, set()))[1].add(name)
                     continue  # a builtin
                 self.note("item", frame.f_globals, name, found, f"global {name}")
                 self._follow(("item", id(frame.f_globals), name), frame.f_globals, name, name)
-            new = set(code.co_names) - self._names
-            self._names |= new
-            for space, where in list(self._spaces.values()):
-                self._read_from(space, where, new)
-            for function in self._functions.get(code, ()):
-                self._function(function, "")
+            self.spaces.enter(code, frame.f_globals)
             if code.co_freevars:
                 self._closure(frame, code)
         finally:
@@ -426,7 +406,7 @@ class Watch:
         if any(code in outer.co_consts for outer in self._codes if self._codes[outer] == "user"):
             return  # a function made by the call itself
         values, is_found = frame.f_locals, False
-        for function in [*gc.get_referrers(code), *self._functions.get(code, ())]:
+        for function in [*gc.get_referrers(code), *self.spaces.functions.get(code, ())]:
             if not isinstance(function, types.FunctionType) or function.__closure__ is None:
                 continue
             cells = dict(zip(code.co_freevars, function.__closure__, strict=True))
@@ -438,7 +418,7 @@ class Watch:
 
     def closure_of(self, function: types.FunctionType) -> None:
         """The cells of a function's closure."""
-        self._functions.setdefault(function.__code__, []).append(function)
+        self.spaces.functions.setdefault(function.__code__, []).append(function)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             self.note("cell", cell, "cell_contents", _content(cell), f"closure {name} of {function.__name__}")
             self._follow(("cell", id(cell), "cell_contents"), cell, "cell_contents", name)
@@ -456,6 +436,10 @@ class Watch:
             asked.add(id(tensor))
             return _GRAD.__get__(tensor)
 
+        def set_grad(tensor: Tensor, value: Any) -> None:
+            asked.add(id(tensor))
+            _GRAD.__set__(tensor, value)
+
         for module in list(sys.modules.values()):
             if isinstance(module, SwitchModule):
                 self.outside[id(module)] = module, dict(module.__dict__), module.__name__
@@ -463,33 +447,57 @@ class Watch:
 
         def inferred(instruction: Instruction, avals: tuple) -> Any:
             """JAX's tracing of an operator reads nothing of the user's, and makes so many calls that seeing each would take a third of its time."""
-            profile = sys.getprofile()
+            if threading.get_ident() != self._thread:
+                return _INFER(instruction, avals)
+            profile, is_busy = sys.getprofile(), self._busy
             sys.setprofile(None)
+            self._busy = True
             try:
                 return _INFER(instruction, avals)
             finally:
+                self._busy = is_busy
                 sys.setprofile(profile)
 
         Instruction.infer = inferred  # type: ignore[method-assign, assignment]
-        Tensor.grad = property(grad, _GRAD.__set__, _GRAD.__delete__)  # type: ignore[assignment, arg-type]
+        Tensor.grad = property(grad, set_grad, _GRAD.__delete__)  # type: ignore[assignment, arg-type]
         self._collects = gc.isenabled()
         gc.disable()  # finalizers and callbacks of the collector are no part of the call
-        self._previous = sys.getprofile()
+        self._random = numpy_state()
+        self.spaces.install()
+        self._previous = suspend()
         sys.setprofile(self._profile)
         return self
 
-    def __exit__(self, *error: Any) -> None:
-        sys.setprofile(self._previous)
+    def __exit__(self, kind: Any, *error: Any) -> None:
+        if sys.getprofile() == self._profile:
+            sys.setprofile(None)
+            resume(self._previous)
+        else:
+            self.capture.give_up("the profiler was exchanged")
         Instruction.infer = _INFER  # type: ignore[method-assign]
         if self._collects:
             gc.enable()
         Tensor.grad = _GRAD  # type: ignore[assignment]
-        for cls, own in reversed(self._patched):
+        self.spaces.remove()
+        self._busy = True
+        if kind is None and self.capture.broken is None:
+            self._finish()
+        for cls, name, own in reversed(self._patched):
             if own is MISSING:
-                del cls.__getattribute__
+                delattr(cls, name)
             else:
-                cls.__getattribute__ = own  # type: ignore[method-assign]
+                setattr(cls, name, own)
         self._patched.clear()
+
+    def _finish(self) -> None:
+        """Note what can be known only now."""
+        self.spaces.finish()
+        changed = {(id(container), key) for container, key, *_ in self.changes()}
+        for place, (container, name, where) in self._written.items():
+            if place not in changed:  # it holds again what it held before, which need not be so at a replay
+                self.note("item", container, name, container.get(name, MISSING), where)
+        if not np.array_equal(numpy_state(), self._random):
+            self.capture.give_up("numpy's random numbers are drawn")
 
     def settle(self, accepted: set[tuple[int, Any]]) -> None:
         """Take what was written since as it is, but for these (id of the dictionary, key): a replay writes it anew by itself."""
@@ -514,36 +522,16 @@ class Watch:
         for value, before, where in self.outside.values():
             after = getattr(value, "__dict__", None)
             if isinstance(after, dict):
-                yield from _differences(after, before, where)
-        for cls, before in self._classes.items():
-            for key, value in cls.__dict__.items():
-                if before.get(key, MISSING) is not value and key not in _MADE_ON_DEMAND:
-                    yield None, None, None, f"class {cls.__name__}.{key}"
+                yield from differences(after, before, where)
+        for where in self.spaces.changes():
+            yield None, None, None, where
         for container, before, where in self.containers.values():
             if isinstance(container, dict):
-                yield from _differences(container, before, where)
-            elif not _is_same(container, before):
+                found = differences(container, before, where)
+                # Importing a part of a package makes it an attribute of that.
+                yield from found if "__spec__" not in container else (each for each in found if not isinstance(each[2], types.ModuleType))
+            elif not is_same(container, before):
                 yield None, None, None, where
-
-
-def _differences(after: dict, before: dict, where: str) -> Iterator[tuple[dict, Any, Any, str]]:
-    for key, value in after.items():
-        old = before.get(key, MISSING)
-        if old is not value and not (is_simple(value) and type(old) is type(value) and old == value):
-            yield after, key, value, where
-    for key in before:
-        if key not in after:
-            yield after, key, MISSING, where
-
-
-def _is_same(after: Any, before: Any) -> bool:
-    if isinstance(after, (set, frozenset)):
-        return after == before
-    return len(after) == len(before) and all(a is b for a, b in zip(after, before))
-
-
-def _copied(container: Any) -> Any:
-    return dict(container) if isinstance(container, dict) else set(container) if isinstance(container, (set, frozenset)) else list(container)
 
 
 def _content(cell: types.CellType) -> Any:

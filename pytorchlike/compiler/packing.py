@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
+from ..core.bounded import are_same
 from ..core.device import CPU
 from ..core.state import thread
 from ..graph import counters, recorder, tiers
@@ -165,7 +166,7 @@ class Packing:
         with jax.enable_x64(True):
             ints = jax.device_put(np.array(replay.ints, np.int64), part.target)
         self.names: dict[str, Any] = {
-            "P": self, "pack": self.pack, "unshared": self.unshared, "send_numbers": self.numbers, "ints": ints, "memory_of": memory_of, "send": _send, "getrefcount": sys.getrefcount,
+            "P": self, "pack": self.pack, "unshared": self.unshared, "send_numbers": self.numbers, "are_same": are_same, "ints": ints, "memory_of": memory_of, "send": _send, "getrefcount": sys.getrefcount,
             "is_ours": _is_ours, "copy": jax.numpy.copy, "enable_x64": jax.enable_x64, "part": part, "program": program, "count": counters.count_flush,
             "position": replay.position, "Packed": PackedArrays, "places": list(self.layout.results.values()), "new": new_value, "thread": thread,
             "ndarray": np.ndarray, "after": self._after, "MISSING": MISSING, "finish": replay.finish, "unflatten": unflatten,
@@ -267,7 +268,7 @@ class Packing:
         layout = self.layout
         packed = [f"v{i}" for i in layout.inputs]
         lines = ["last = P.last", f"if {' or '.join(f'{v} is not last[{n}]' for n, v in enumerate(packed))}:", f"    if not pack([{', '.join(packed)}]):", "        return unshared(known, drawn, floats)"]
-        lines += ["given, numbers = P.floats", "if floats != given:", "    numbers = send_numbers(floats)", *self.launch()]
+        lines += ["given, numbers = P.floats", "if not are_same(floats, given):", "    numbers = send_numbers(floats)", *self.launch()]
         lines += ["P.parked = parked = Packed(buffers, places)", "cls = thread.state.value_class"]
         slots = {k: slot for slot, k in enumerate(layout.results)}
         written = {k for _, k, *_ in self.replay.storage_writes}

@@ -189,7 +189,7 @@ class _Writer:
                 lines += [f"b{i} = d{number}.array if d{number}.trace is None else materialise(d{number}, 'compiled step')" for i in at]
             else:
                 lines.append(f"{self._name(action[1])}(*{self._name(action[2])})")
-        return [*lines, "floats = tuple(changed)", "given, numbers = P.floats", "if floats != given:", "    numbers = send_numbers(floats)"]
+        return [*lines, "floats = tuple(changed)", "given, numbers = P.floats", "if not are_same(floats, given):", "    numbers = send_numbers(floats)"]
 
     def _writing(self) -> list[str]:
         """The lines that write what the call wrote, and make what is new: what it returns, and the values of what is not packed."""

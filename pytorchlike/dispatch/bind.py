@@ -16,7 +16,7 @@ from jax import lax
 
 from ..core import promotion
 from ..core import state as settings
-from ..core.bounded import remember
+from ..core.bounded import kind_of, remember
 from ..core.device import CPU, device
 from ..core.dtype import FLOATING, bool_, dtype, from_numpy, int64
 from ..graph.data_checks import DataCheck, HostCheck
@@ -445,7 +445,7 @@ def _part(operator: Operator, argument: Argument, value: Any, position: int, ten
             raise wrong_type(operator, argument, value, position, "Number")
         if argument.name in operator.static or (value is argument.default and not argument.required):
             value = value.item() if isinstance(value, np.generic) else value
-            return ("static", value, type(value))
+            return ("static", value, kind_of(value))
         return _scalar(value, floats, ints)
     return ("static", *_static(operator, argument, value, position))
 
@@ -480,7 +480,7 @@ def _scalar(value: Any, floats: list[float], ints: list[int]) -> tuple:
     if isinstance(value, (float, np.floating)):
         floats.append(float(value))
         return (FLOAT,)
-    return ("static", complex(value), complex)
+    return ("static", complex(value), kind_of(complex(value)))
 
 
 _READABLE = {"int": "int", "float": "float", "bool": "bool", "int[]": "tuple of ints", "str": "str", "ScalarType": "torch.dtype", "Tensor": "Tensor",
@@ -500,7 +500,7 @@ def _as_int(value: Any) -> int:
 
 
 def _static(operator: Operator, argument: Argument, value: Any, position: int) -> tuple:
-    """A hashable static value, and its type where equal values of different types mean different things."""
+    """A hashable static value, and its kind where equal values of different kinds mean different things."""
     kind = argument.type.rstrip("?")
     try:
         if kind == "int":
@@ -512,9 +512,10 @@ def _static(operator: Operator, argument: Argument, value: Any, position: int) -
                 raise TypeError
             return (bool(value),)
         if kind == "float":
-            return (float(value),)
+            return float(value), kind_of(float(value))
         if kind == "float[]":
-            return (tuple([float(v) for v in value]) if isinstance(value, (tuple, list)) else (float(value),),)
+            numbers = tuple(map(float, value)) if isinstance(value, (tuple, list)) else (float(value),)
+            return numbers, kind_of(numbers)
         if kind == "ScalarType":
             if not isinstance(value, dtype):
                 raise TypeError
@@ -524,4 +525,4 @@ def _static(operator: Operator, argument: Argument, value: Any, position: int) -
     if isinstance(value, list):
         value = tuple(value)
     hash(value)
-    return (value, type(value))
+    return value, kind_of(value)

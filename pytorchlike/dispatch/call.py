@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 from ..core import dtype as dtypes
-from ..core.bounded import remember
+from ..core.bounded import kind_of, remember
 from ..core.device import CPU, as_device, device, jax_device
 from ..core.state import thread
 from ..graph.recorder import record
@@ -286,7 +286,7 @@ def call_factory(operator: Operator, arguments: tuple[Any, ...], dtype: dtypes.d
         device: where to put it; None is the current default device.
     """
     target = (thread.state.device or CPU) if device is None else as_device(device)
-    key = (operator, arguments, tuple(map(type, arguments)), dtype, target)
+    key = (operator, arguments, tuple(map(kind_of, arguments)), dtype, target)
     array = _constants.get(key)
     if array is None:
         array = np.array(operator.body(*arguments), dtype.numpy)

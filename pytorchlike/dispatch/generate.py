@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.bounded import kind_of
 from ..core.state import on_default_dtype_change, thread
 from ..graph.data_checks import raise_failed_now
 from ..graph.provenance import user_line
@@ -280,9 +281,11 @@ class _Shape:
 
 
 def _key_parts(operator: Operator, argument: Argument) -> list[str]:
-    """The source of what a static argument contributes to the key: with its type, where equal values of other types mean other things."""
-    typed = argument.is_scalar or argument.type.rstrip("?") not in ("int", "int[]", "bool", "ScalarType", "str")
-    return [argument.name, f"{argument.name}.__class__"] if typed else [argument.name]
+    """The source of what a static argument contributes to the key: with its kind, where equal values of other kinds mean other things."""
+    if not argument.is_scalar and argument.type.rstrip("?") in ("int", "int[]", "bool", "ScalarType", "str"):
+        return [argument.name]
+    x = argument.name
+    return [x, f"{x}.__class__ if {x}.__class__ is int or {x}.__class__ is float and {x} else kind_of({x})"]
 
 
 def _are_plain(names: Sequence[str]) -> str:
@@ -368,7 +371,7 @@ def _place(operator: Operator, arguments: tuple[Any, ...], tables: dict[str, dic
             kind = {float: "table_float", int: "table_int"}.get(type(value))
             pattern = kind if kind and takes_numbers and value is not arguments[0] else ""
         elif not a.is_tensor and (not a.is_scalar or a.name in operator.static):
-            parts += [value, value.__class__][: len(_key_parts(operator, a))]
+            parts += [value, kind_of(value)][: len(_key_parts(operator, a))]
         elif a.is_scalar and value is not a.default:
             pattern = ""
     if not pattern or _unhashable(*parts) or any(isinstance(p, Tensor) or isinstance(p, tuple) and any(isinstance(q, Tensor) for q in p) for p in parts):
@@ -491,7 +494,7 @@ def _folded(function: str, argument: str, positional: tuple, named: dict[str, An
 _SHARED: dict[str, Any] = {
     "autocasting": autocast.autocasting, "complain": _complain, "folded": _folded, "missing": _MISSING, "plain": PLAIN_TYPES,
     "raise_failed_now": raise_failed_now, "respelled": _respelled, "take_over": overrides.take_over, "thread": thread, "wanted": overrides.wanted,
-    "unhashable": _unhashable, "user_line": user_line, "new": new_value,
+    "unhashable": _unhashable, "user_line": user_line, "kind_of": kind_of, "new": new_value,
 }  # fmt: skip
 
 

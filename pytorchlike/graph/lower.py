@@ -14,6 +14,7 @@ import numpy as np
 from jax import lax
 from jax.sharding import SingleDeviceSharding
 
+from ..core.bounded import are_same
 from ..core.device import CPU, device, jax_device
 from . import background, cache, counters, fusion, tiers
 from .data_checks import DataCheck
@@ -233,7 +234,7 @@ class Part:
         with jax.enable_x64(True):
             # Numbers stay on the device from run to run, since most do not change; list and array in one tuple, as threads share programs.
             given_floats, packed_floats = self.floats
-            if floats[: self.float_count] != given_floats:
+            if not are_same(floats[: self.float_count], given_floats):
                 packed_floats = jax.device_put(np.array(floats[: self.float_count], np.float64), self.target)
                 self.floats = (floats[: self.float_count], packed_floats)
             given_ints, packed_ints = self.ints

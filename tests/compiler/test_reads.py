@@ -358,6 +358,13 @@ def test_keys_of_arguments(keys):
         assert compiled(torch.ones(1), {key: 1}).item() == len(repr({key: 1}))
 
 
+def test_zeros_of_both_signs_as_numbers_that_change():
+    compiled = torch.compile(lambda x, by: (x / by).sum())
+    for by in (1.0, 2.0, 4.0, 0.0, -0.0, 0.0, -0.0):
+        assert compiled(torch.ones(1), by).item() == (1 / by if by else math.copysign(math.inf, by))
+    assert compiled._compiled.captures < 4
+
+
 @case
 def views_of_a_dictionary():
     @dataclasses.dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -30,6 +31,7 @@ __all__ = ["BackendCompilerFailed", "Compiled", "FailOnRecompileLimitHit", "Reco
 _warnings = logging.getLogger("torch._dynamo.convert_frame")
 
 _numbers = itertools.count(1)
+_capturing = threading.Lock()
 
 #: Every compiled function that is alive, for `compiler.reset`.
 all_compiled: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -168,26 +170,35 @@ class Compiled:
 
     # ----------------------------------------------------------------------------------------------------------- capturing
     def _capture(self, args: tuple, kwargs: dict[str, Any], structure: Any, leaves: list[Any]) -> Any:
+        if not _capturing.acquire(blocking=False):  # another thread captures a call, and watches what all threads use
+            return self.function(*args, **kwargs)
+        try:
+            return self._capture_alone(args, kwargs, structure, leaves)
+        finally:
+            _capturing.release()
+
+    def _capture_alone(self, args: tuple, kwargs: dict[str, Any], structure: Any, leaves: list[Any]) -> Any:
         ambience = ambient()
         shapes.open()
         capture = Capture()
         watch = capture.watch = Watch(capture, self.floating, self.counting)
-        for k, leaf in enumerate(leaves):
-            if isinstance(leaf, Tensor):
-                watch.find(leaf, False, f"argument {k}")
-            else:
-                watch.look_into(leaf, f"argument {k}")
-        args, kwargs, leaves, followed = self._follow(args, kwargs, leaves)
         state, casts = thread.state, autocast.settings.casts
         state.capture = capture
         autocast.settings.casts = {}  # an autocast context outside would keep the casts that the call makes
         try:
+            for k, leaf in enumerate(leaves):
+                if isinstance(leaf, Tensor):
+                    watch.find(leaf, False, f"argument {k}")
+                else:
+                    watch.look_into(leaf, f"argument {k}")
+            args, kwargs, leaves, followed = self._follow(args, kwargs, leaves)
             self._roots(watch)
             for mode in state.modes:
                 watch.look_into(mode, "a mode")
             with watch:
                 result = self.function(*args, **kwargs)
         finally:
+            watch.restore()
             for varying in watch.varying.values():
                 varying.restore()
             state.capture = None

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..core import state as core_state
 from ..core.state import thread
+from ..graph.value import InferenceValue
 from ..nn.modules import calls
 from ..tensors.tensor import Tensor
 from .known import Known, attributes_of, gradient_of, kind_of_edge, layout_of
@@ -70,7 +71,7 @@ class Guards:
         self.gradients: dict[int, int] = {}
         self.names: dict[str, Any] = {
             "MISSING": MISSING, "gradient_of": gradient_of, "kind_of_edge": kind_of_edge, "layout_of": layout_of,
-            "is_equal": is_equal, "is_alike": is_alike, "is_same_table": is_same_table, "keys_of": keys_of, "attributes": attributes_of, "ambient": ambient, "ambience": ambience, "structure": structure,
+            "is_equal": is_equal, "is_alike": is_alike, "is_same_table": is_same_table, "keys_of": keys_of, "InferenceValue": InferenceValue, "attributes": attributes_of, "ambient": ambient, "ambience": ambience, "structure": structure,
         }  # fmt: skip
         self._lines: list[str] = ["    if given != structure:", f"        return {self._reason('the structure of the arguments')}"]
         keys = keys_of(structure)
@@ -233,7 +234,7 @@ class Guards:
             about = ("floating", known.number)
             self._fail(f"({t} := {{x}}).__class__ is not {self._name(type(tensor))}", f"{where} has another class", at=at, about=about)
             self._fail(differs, f"{where} has another shape, dtype, device or strides", about=about)
-            quick = f"({t}._storage is not None or {t}._edge is not None) and " if known.edge == "none" else ""
+            quick = f"({t}._storage is not None or {t}._edge is not None or {t}._value.__class__ is InferenceValue) and " if known.edge == "none" else ""
             self._fail(f"{quick}kind_of_edge({t}) != {known.edge!r}", f"requires_grad of {where} changed", about=about)
             if known.attributes or at[0] == "a":
                 own = self._name(known.attributes)

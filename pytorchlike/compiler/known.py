@@ -41,10 +41,10 @@ def layout_of(tensor: Tensor) -> tuple[Aval, Geometry | None]:
 
 
 def kind_of_edge(tensor: Tensor) -> str:
-    """``none``, ``leaf``, ``hooked`` (a leaf with hooks) or ``result``: where a tensor stands on the tape."""
+    """``none``, ``inference`` (it may not come to the tape), ``leaf``, ``hooked`` (a leaf with hooks) or ``result``: where a tensor stands on the tape."""
     edge = tensor._current_edge()
     if edge is None:
-        return "none"
+        return "inference" if tensor.is_inference() else "none"
     node = edge[0]
     if type(node) is not AccumulateGrad:
         return "result"

@@ -12,6 +12,7 @@ from ..core.layouts import strided
 from ..core.state import thread
 from ..graph import counters, recorder, tiers
 from ..graph.value import Value, constant
+from ..tensors.restricted import INFERENCE
 from ..tensors.storage import Storage
 from ..tensors.tape import AccumulateGrad, Edge, Node, PackedValue
 from ..tensors.tensor import Tensor, make_storage, make_tensor
@@ -254,6 +255,8 @@ class Replay:
         gradient = gradient_of(tensor)
         if gradient is not None:
             raise Unreplayable(f"{where} is a new tensor with a gradient")
+        if tensor.is_inference() != thread.state.inference and (storage is None or not tensor._flags & INFERENCE):
+            raise Unreplayable(f"{where} was made in another inference mode than that of the call")
         if storage is None:
             return "plain", self._reference(tensor._value), edge, cls
         base = tensor._base_tensor

@@ -12,6 +12,7 @@ import functools
 import importlib.util
 import operator
 import sys
+import threading
 import types
 import weakref
 from collections.abc import Iterable, Iterator
@@ -59,6 +60,7 @@ class Spaces:
         self._names: set[str] = set()  # of attributes, in all code that was entered
         self._imported: set[str] = set()
         self._builtins: dict[str, Any] = {}
+        self._thread: int | None = None  # whose questions count; None: nobody's
 
     # ------------------------------------------------------------------------------------------------------------- finding
     def look_into(self, value: Any, where: str) -> None:
@@ -168,7 +170,7 @@ class Spaces:
     # -------------------------------------------------------------------------------------------------------------- asking
     def ask(self, owner: Any, name: Any) -> None:
         """Somebody asks for an attribute by a name that he need not have in his code."""
-        if not self._watch.is_seeing or not isinstance(name, str):
+        if threading.get_ident() != self._thread or not self._watch.is_seeing or not isinstance(name, str):
             return
         if isinstance(owner, type):
             self.name((name,))
@@ -180,7 +182,7 @@ class Spaces:
 
     def ask_for_all(self, owner: Any) -> None:
         """Somebody asks for all that a class or a module has."""
-        if self._watch.is_seeing and isinstance(owner, (type, types.ModuleType)):
+        if threading.get_ident() == self._thread and self._watch.is_seeing and isinstance(owner, (type, types.ModuleType)):
             self.look_into(owner, owner.__name__)
             for space in owner.__mro__ if isinstance(owner, type) else (owner,):
                 if id(space) in self._found:
@@ -190,7 +192,8 @@ class Spaces:
 
     def install(self) -> None:
         """Have Python's functions show what they are asked for."""
-        ask, ask_for_all = self.ask, self.ask_for_all
+        ask, ask_for_all = self.ask, self.ask_for_all  # somebody may keep what has them: they know when the call is over
+        self._thread = threading.get_ident()
         self._builtins = {name: getattr(builtins, name) for name in ("getattr", "hasattr", "vars", "dir")}
         get, has, variables, names = self._builtins.values()
 
@@ -212,11 +215,13 @@ class Spaces:
                 ask_for_all(owner[0])
             return names(*owner) if owner else sorted(sys._getframe(1).f_locals)
 
-        for name, function in zip(self._builtins, (getattr_, hasattr_, vars_, dir_), strict=True):
+        functions: tuple[Any, ...] = getattr_, hasattr_, vars_, dir_
+        for name, function in zip(self._builtins, functions, strict=True):
             setattr(builtins, name, function)
 
     def remove(self) -> None:
-        """The call is over."""
+        """The call is over: Python's functions are as they were."""
+        self._thread = None
         for name, function in self._builtins.items():
             setattr(builtins, name, function)
 

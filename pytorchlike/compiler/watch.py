@@ -447,9 +447,9 @@ class Watch:
 
         def inferred(instruction: Instruction, avals: tuple) -> Any:
             """JAX's tracing of an operator reads nothing of the user's, and makes so many calls that seeing each would take a third of its time."""
-            if threading.get_ident() != self._thread:
-                return _INFER(instruction, avals)
             profile, is_busy = sys.getprofile(), self._busy
+            if profile != self._profile:  # another thread, or another profiler
+                return _INFER(instruction, avals)
             sys.setprofile(None)
             self._busy = True
             try:
@@ -482,6 +482,10 @@ class Watch:
         self._busy = True
         if kind is None and self.capture.broken is None:
             self._finish()
+        self.restore()
+
+    def restore(self) -> None:
+        """Let the classes be as they were."""
         for cls, name, own in reversed(self._patched):
             if own is MISSING:
                 delattr(cls, name)

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..graph import provenance
 
-__all__ = ["COMPUTING_LIBRARIES", "global_names", "imports", "is_ours", "is_pure", "kind_of", "may_subscript"]
+__all__ = ["COMPUTING_LIBRARIES", "chains", "global_names", "imports", "is_ours", "is_pure", "kind_of", "may_subscript"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _STDLIB = sysconfig.get_paths()["stdlib"] + os.sep
@@ -101,6 +101,23 @@ def imports(code: types.CodeType) -> list[tuple[str, int]]:
     """The modules that a code object imports: (name, how many dots stand before it)."""
     found = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "EXTENDED_ARG")]
     return [(instruction.argval, found[k - 2].argval or 0) for k, instruction in enumerate(found) if instruction.opname == "IMPORT_NAME"]
+
+
+@functools.cache
+def chains(code: types.CodeType) -> list[tuple[str, ...]]:
+    """Globals and what the code looks up in them: ``nn.functional.relu`` is ("nn", "functional", "relu")."""
+    found: list[list[str]] = []
+    is_open = False
+    for instruction in dis.get_instructions(code):
+        name = instruction.opname
+        if name in ("LOAD_GLOBAL", "LOAD_NAME"):
+            found.append([instruction.argval])
+            is_open = True
+        elif name in ("LOAD_ATTR", "LOAD_METHOD") and is_open:
+            found[-1].append(instruction.argval)
+        elif name not in ("CACHE", "EXTENDED_ARG"):
+            is_open = False
+    return list({tuple(chain): None for chain in found if len(chain) > 1})
 
 
 @functools.cache

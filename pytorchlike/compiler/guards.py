@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..backends.switches import SwitchModule
 from ..core import state as core_state
 from ..core.state import thread
 from ..graph.value import InferenceValue
@@ -96,7 +97,8 @@ class Guards:
         for note in watch.notes.values():
             self._place(note)
         for value, _, where in watch.outside.values():
-            self._fail(f"type({self._name(value)}) is not {self._name(type(value))}", f"{where} has another class")
+            if not isinstance(value, SwitchModule):
+                self._fail(f"type({self._name(value)}) is not {self._name(type(value))}", f"{where} has another class")
         for space, names in watch.absent.values():
             self._fail(f"not {self._name(frozenset(names))}.isdisjoint({self._name(space.keys())})", f"there is a global {' or '.join(sorted(names))}")
         self._aliases()

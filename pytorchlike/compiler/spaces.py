@@ -15,12 +15,12 @@ import sys
 import threading
 import types
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .code_kinds import COMPUTING_LIBRARIES, imports, is_ours, kind_of
+from .code_kinds import COMPUTING_LIBRARIES, chains, imports, is_ours, kind_of
 from .values import MISSING, is_simple
 
 if TYPE_CHECKING:
@@ -152,8 +152,23 @@ class Spaces:
         self.name(code.co_names)
         for function in self.functions.get(code, ()):
             self._called(function)
+        for first, *rest in chains(code):
+            self._exchangeable(space.get(first), first, rest)
         for name, level in imports(code):
             self.imported(name, level, space)
+
+    def _exchangeable(self, owner: Any, where: str, names: Sequence[str]) -> None:
+        """A name is looked up in modules and classes of ours, whose entries are functions that may be exchanged."""
+        for name in names:
+            if not isinstance(owner, (types.ModuleType, type)) or not is_ours(owner.__name__ if isinstance(owner, types.ModuleType) else owner.__module__):
+                return
+            if isinstance(owner, types.ModuleType):
+                getattr(owner, name, None)  # some names are there once they were asked for
+            value = owner.__dict__.get(name, MISSING)
+            where = f"{where}.{name}"
+            if isinstance(value, (types.FunctionType, type)):
+                self._watch.note("item", owner.__dict__, name, value, where)
+            owner = value
 
     def imported(self, name: str, level: int, space: dict[str, Any]) -> None:
         """A module is imported by code with these globals."""
@@ -226,19 +241,20 @@ class Spaces:
             setattr(builtins, name, function)
 
     def finish(self) -> None:
-        """The call is over: what was imported, and the special methods that ran, of which code has no names."""
+        """The call is over: what was imported, and the methods that ran, of which the user's code need not have names."""
         for name in self._imported & sys.modules.keys():
             self._watch.note("item", sys.modules, name, sys.modules[name], f"module {name}")
         for cls in list(self.classes):
             for name, raw in self.classes[cls].items():
-                if name.startswith("__") and self._has_run(raw):
+                if self._has_run(raw, name):
                     self._watch.note("item", cls.__dict__, name, raw, f"{cls.__name__}.{name}")
 
-    def _has_run(self, raw: Any) -> bool:
+    def _has_run(self, raw: Any, name: str) -> bool:
+        """Whether an entry of a class is a method that was called, or something special that may have been."""
         function = raw.__func__ if isinstance(raw, (staticmethod, classmethod)) else raw
         if isinstance(function, types.FunctionType):
             return function.__code__ in self._watch.entered
-        return callable(raw) and not isinstance(raw, (type, types.BuiltinFunctionType, types.WrapperDescriptorType))
+        return name.startswith("__") and callable(raw) and not isinstance(raw, (type, types.BuiltinFunctionType, types.WrapperDescriptorType))
 
     def changes(self) -> Iterator[str]:
         """Which entries of classes the call wrote."""

@@ -290,7 +290,7 @@ class Watch:
                 raw = cls.__dict__[name]
                 if isinstance(raw, types.MemberDescriptorType):
                     self.note("attribute", owner, name, value, f"{where}.{name}")
-                elif not is_ours(cls.__module__):
+                elif not is_ours(cls.__module__) or isinstance(raw, types.FunctionType):
                     self.note("item", cls.__dict__, name, raw, f"{cls.__name__}.{name}")
                     if _has_dict(owner):
                         self.note("item", own, name, MISSING, f"{where}.{name}")

@@ -270,6 +270,40 @@ def functions_by_class():
     return lambda x: function(x), lambda: function.register(torch.Tensor, lambda x: x * 3)
 
 
+@case
+def static_method_that_only_the_package_calls():
+    class Function(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    return lambda x: Function.apply(x), lambda: setattr(Function, "forward", staticmethod(lambda ctx, x: x * 3))
+
+
+#: What is exchanged in the package -> what uses it.
+EXCHANGED = {
+    "functional": (nn.functional, "softplus", lambda model, x: nn.functional.softplus(x)),
+    "function": (torch, "sinh", lambda model, x: torch.sinh(x)),
+    "forward": (nn.Linear, "forward", lambda model, x: model(x)),
+}
+
+@pytest.mark.parametrize("name", EXCHANGED)
+def test_what_is_exchanged_in_the_package(name, monkeypatch):
+    owner, key, use = EXCHANGED[name]
+    before, model = getattr(owner, key), nn.Linear(4, 4)
+    compare(lambda x: use(model, x), lambda: monkeypatch.setattr(owner, key, lambda *args: before(*args) * 3))
+
+
+@pytest.mark.parametrize("key", ["forward", "_conv_forward"])
+def test_what_is_exchanged_in_one_module(key):
+    model = nn.Sequential(nn.Conv1d(1, 1, 1))
+    compare(lambda x: model(x[None]), lambda: setattr(model[0], key, lambda x, *parameters: x * 3))
+
+
 # -------------------------------------------------------------------------------------------------------------------- containers
 class Items(list):
     def __getitem__(self, key):

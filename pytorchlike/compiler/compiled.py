@@ -22,8 +22,8 @@ from .logs import log
 from .numbers import Followed, float_parameters
 from .replay import Replay, Unreplayable
 from .sizes import Sizes, shapes_of
-from .structure import flatten
-from .values import MISSING
+from .structure import containers_of, flatten
+from .values import MISSING, copied
 from .watch import Watch
 
 __all__ = ["BackendCompilerFailed", "Compiled", "FailOnRecompileLimitHit", "RecompileError", "Unsupported", "all_compiled"]
@@ -35,6 +35,13 @@ _capturing = threading.Lock()
 
 #: Every compiled function that is alive, for `compiler.reset`.
 all_compiled: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def _gives(known: list[Any], args: tuple, kwargs: dict[str, Any]) -> bool:
+    """Put the lists and dictionaries among the arguments behind what a replay is given; False: one is there twice."""
+    given = containers_of(args, kwargs)
+    known += given
+    return len(set(map(id, given))) == len(given)
 
 
 class Unsupported(RuntimeError):  # noqa: N818 - torch's name
@@ -130,6 +137,8 @@ class Compiled:
         for k, replay in enumerate(self.replays):
             known = replay.guards.check(structure, leaves)
             if known.__class__ is list:
+                if replay.takes_containers and not _gives(known, args, kwargs):
+                    break
                 if k:
                     self.replays.insert(0, self.replays.pop(k))
                 return replay(known)
@@ -162,7 +171,7 @@ class Compiled:
             structure = flatten((args, kwargs), leaves)
             for replay in self.replays:
                 known = replay.guards.check(structure, leaves)
-                if known.__class__ is list:
+                if known.__class__ is list and (not replay.takes_containers or _gives(known, args, kwargs)):
                     return replay(known)
             if settings.stance == "fail_on_recompile":
                 raise RuntimeError("Detected recompile when torch.compile stance is 'fail_on_recompile'")
@@ -192,6 +201,7 @@ class Compiled:
                 else:
                     watch.look_into(leaf, f"argument {k}")
             args, kwargs, leaves, followed = self._follow(args, kwargs, leaves)
+            given = [(container, copied(container)) for container in containers_of(args, kwargs)]
             self._roots(watch)
             for mode in state.modes:
                 watch.look_into(mode, "a mode")
@@ -213,7 +223,7 @@ class Compiled:
                 for varying in watch.varying.values():
                     varying.confirm(capture.trace, watch.entered)
                 followed.confirm(capture.trace.floats, capture.trace.position, watch.entered)
-                replay = Replay(self.name, self.number, capture, watch, leaves, structure, result, ambience, followed)
+                replay = Replay(self.name, self.number, capture, watch, leaves, structure, result, ambience, followed, given)
                 replay.take_over(self.backend)
                 replay.shapes = shapes_of(leaves)
                 self.replays.insert(0, replay)

@@ -103,6 +103,8 @@ class Made:
             return self.tensors[what]
         if kind == "known":
             return self.known[what]
+        if kind == "items":
+            return [self.object(each) for each in what]
         if kind == "number":
             return plan[2](self.known[what])
         return what if kind == "same" else unflatten(what, iter([self.object(each) for each in plan[2]]))

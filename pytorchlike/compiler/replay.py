@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,29 +12,30 @@ from ..core.state import thread
 from ..graph import counters, recorder, tiers
 from ..graph.value import Value, constant
 from ..tensors.restricted import INFERENCE
-from ..tensors.storage import Storage
 from ..tensors.tape import AccumulateGrad, Edge, Node, PackedValue
 from ..tensors.tensor import Tensor, make_storage, make_tensor
 from .backends import compile_with, graph_of
 from .capture import Capture
 from .captured import Captured, captured
 from .code_kinds import may_subscript
+from .effects import differences, is_same
 from .guards import Guards
 from .known import Known, attributes_of, gradient_of, layout_of, memory_of
+<<<<<<< HEAD
 from .made import FreedNode, Made, write
+=======
+from .leaks import Unreplayable, forget_reading, refuse_held, refuse_leaks
+from .made import Made, write
+>>>>>>> 141a1fe (Compiled calls write into the lists and dictionaries that they are given, keep and return the caller's own; new ones that are left in two places end a capture)
 from .numbers import Followed
 from .packing import Packing, packing_of
 from .steady import steady
-from .structure import flatten, unflatten
+from .structure import flatten_until, unflatten
 from .values import CONTAINERS, MISSING, is_simple
 from .varying import function_of
 from .watch import Watch
 
 __all__ = ["Replay", "Unreplayable"]
-
-
-class Unreplayable(Exception):  # noqa: N818 - caught at once, never seen
-    """The call had an effect, or a result, that cannot be brought about without running Python."""
 
 
 class Replay:
@@ -48,16 +48,18 @@ class Replay:
         result: what the call returned.
         ambience: `guards.ambient` before the call.
         followed: the floats among the arguments that may be others at a replay; they come behind the known tensors then.
+        given: the lists and dictionaries among the arguments, each with a copy of what it held.
 
     Attributes:
         shapes: of the tensors among the arguments.
+        takes_containers: a replay needs the lists and dictionaries among the arguments, behind all else that it is given.
 
     Raises:
         Unreplayable: with the reason.
     """
 
     def __init__(self, name: str, owner: int, capture: Capture, watch: Watch, arguments: Sequence[Any], structure: Any, result: Any,
-                 ambience: tuple, followed: Followed) -> None:  # fmt: skip
+                 ambience: tuple, followed: Followed, given: Sequence[tuple[Any, Any]] = ()) -> None:  # fmt: skip
         self._watch, self._followed = watch, followed
         self._varying = {place: varying for place, varying in watch.varying.items() if not varying.fails and place in watch.notes}
         self._capture = capture
@@ -85,13 +87,20 @@ class Replay:
         self._inputs = self._input_values()
         self.memory_plans = [plan for known in self._known for plan in self._memory_plan(known)]
         self.gradient_plans = [plan for known in self._known for plan in self._gradient_plan(known)]
-        self.write_plans = [
+        first = self._first + len(self._varying)
+        self._given = {id(container): first + n for n, (container, _) in enumerate(given)}
+        if len(self._given) < len(given) or not self._given.keys().isdisjoint(watch.containers):
+            raise Unreplayable("a list or dictionary is given twice, or found outside as well")
+        self._new: dict[int, Any] = {}  # the lists and dictionaries that the call made and left somewhere
+        self.takes_containers = False
+        self.write_plans: list[tuple[Any, Any, Any]] = [
             (container, key, self._next(container, key) or (value if value is MISSING else self._describe(value, where)))
             for container, key, value, where in self._changes(fresh)
         ]
         leaves: list[Any] = []
-        self.structure = flatten(result, leaves)
+        self.structure = flatten_until(result, leaves, self._is_found)
         self.result_plans = [self._describe(leaf, "the result") for leaf in leaves]
+        self.write_plans += self._written_arguments(given)
         del leaves, result
         if not self._slots:
             self._keep_checks()
@@ -100,7 +109,7 @@ class Replay:
         order = {slot: k for k, slot in enumerate(slots)}
         self.order = [order[slot] for slot in self._slots]  # number of a result as the plans count -> as the instruction does
         self.input_plans = [self._outside(self._trace.values[slot]) for slot in self.instruction.inputs]
-        _refuse_held([value for kind, value in self.input_plans if kind == "constant"])
+        refuse_held([value for kind, value in self.input_plans if kind == "constant"])
         self.floats, self.ints = tuple(self._trace.floats), tuple(self._trace.ints)
         self.number_plans = self._numbers(self.floats)
         self.has_boundary = capture.has_boundary
@@ -110,7 +119,7 @@ class Replay:
             raise Unreplayable("a tensor is used that is not found again")
         self.runs = 0
         self.shapes: tuple = ()
-        del self._watch, self._inputs, self._followed, self._varying, self._draws
+        del self._watch, self._inputs, self._followed, self._varying, self._draws, self._given, self._new
 
     def _keep_checks(self) -> None:
         """A call without results may check data all the same: a program has results, so that of a check is one."""
@@ -215,18 +224,44 @@ class Replay:
                 found.append((container, key, value, where))
         return found
 
+    def _written_arguments(self, given: Sequence[tuple[Any, Any]]) -> list[tuple[int, Any, Any]]:
+        """What the call wrote into lists and dictionaries that it was given."""
+        found: list[tuple[int, Any, Any]] = []
+        for container, before in given:
+            number = self._given[id(container)]
+            if isinstance(container, dict):
+                for _, key, value, where in differences(container, before, "a dictionary among the arguments"):
+                    found.append((number, key, value if value is MISSING else self._describe(value, where)))
+            elif not is_same(container, before):
+                where = "a list among the arguments"
+                found.append((number, slice(None), ("items", [self._describe(value, where) for value in container])))
+        self.takes_containers |= bool(found)
+        return found
+
     # ------------------------------------------------------------------------------------------------------------- results
+    def _is_found(self, container: Any) -> bool:
+        """Whether a list or dictionary is one that a replay finds; one that the call made can be made again in one place."""
+        if id(container) in self._given or id(container) in self._watch.containers:
+            return True
+        if id(container) in self._new:
+            raise Unreplayable("a new list or dictionary is left in two places")
+        self._new[id(container)] = container
+        return False
+
     def _describe(self, value: Any, where: str) -> tuple:
         """How a replay makes a result again."""
         if isinstance(value, Tensor):
             return self._tensor(value, where)
+        if id(value) in self._given:
+            self.takes_containers = True
+            return "known", self._given[id(value)]
         if is_simple(value) or id(value) in self._watch.outside or id(value) in self._watch.containers:
             return "same", value
         if isinstance(value, CONTAINERS) and type(value) in (list, tuple, dict):
             leaves: list[Any] = []
-            structure = flatten(value, leaves)
+            structure = flatten_until(value, leaves, self._is_found)
             return "container", structure, [self._describe(leaf, where) for leaf in leaves]
-        if isinstance(value, (type, type(flatten), type(len))):
+        if isinstance(value, (type, type(unflatten), type(len))):
             return "same", value
         raise Unreplayable(f"{where} holds a new {type(value).__name__}")
 
@@ -355,8 +390,8 @@ class Replay:
         """
         old, state = self._trace, thread.state
         for known in self._known:
-            _forget_reading(known.tensor, old)
-        _refuse_leaks(old, self._slots)
+            forget_reading(known.tensor, old)
+        refuse_leaks(old, self._slots)
         values = [old.values[slot] for slot in self.instruction.inputs]
         self.backend: Callable[..., Any] | None = None
         self.varying = sorted({action[1] for action in self.actions if action[0] == "float"} | {at for at, *_ in self.number_plans})
@@ -382,7 +417,7 @@ class Replay:
         ]
         self.position = found
         # Inputs that were one value need not be one at each replay: then the recorder looks for the program.
-        self.is_alone = self.may_pack = self.backend is None and self.has_boundary and slots == tuple(range(len(slots)))
+        self.is_alone = self.may_pack = self.backend is None and self.has_boundary and not self.takes_containers and slots == tuple(range(len(slots)))
         self.packing: Packing | None = None
         self.unpacked = 0  # how often it did not apply
         self.steady: Callable[[tuple, dict[str, Any]], Any] | None = None
@@ -483,6 +518,8 @@ class Replay:
         for number, plan in self.gradient_plans:
             known[number]._grad = None if plan is None else made.object(plan)
         for container, key, plan in self.write_plans:
+            if container.__class__ is int:  # one of the arguments
+                container = known[container]
             if plan is MISSING:
                 container.pop(key, None)
             else:
@@ -498,7 +535,7 @@ class Replay:
         """All that the call made, but for what it wrote into fixed tensors, are plain tensors off the tape."""
         plans = [plan for _, plan in self.gradient_plans if plan is not None] + self.result_plans
         return (
-            not (self._node_plans or self._storage_plans or self.memory_plans or self.write_plans)
+            not (self.takes_containers or self._node_plans or self._storage_plans or self.memory_plans or self.write_plans)
             and all(plan[0] == "plain" and plan[1][0] == "result" and plan[2] is None for plan in self.tensor_plans)
             and all(plan[0] in ("tensor", "known", "same") for plan in plans)
         )
@@ -550,37 +587,6 @@ class Replay:
 def _own(reference: tuple) -> tuple:
     """A reference that holds no value of the captured call."""
     return ("constant", constant(reference[1].array, reference[1].aval)) if reference[0] == "constant" else reference
-
-
-def _refuse_held(values: list[Value]) -> None:
-    """An input that is no known tensor's is a constant that the call made, unless some tensor that still exists holds it.
-
-    Asking for referrers looks at every object there is: once for all values.
-    """
-    if values and any(isinstance(holder, (Tensor, Storage)) for holder in gc.get_referrers(*values)):
-        raise Unreplayable("a tensor is used that was reached in a way that is not watched")
-
-
-def _forget_reading(tensor: Tensor, trace: Any) -> None:
-    """Have a view read its window anew when it is next used, if what it holds is what the call read."""
-    if tensor._storage is not None and (value := getattr(tensor, "_value", None)) is not None and value.trace is trace:
-        del tensor._value
-        if tensor._seen >= 0:
-            tensor._seen = -1 - tensor._seen
-
-
-def _refuse_leaks(trace: Any, needed: dict[int, int]) -> None:
-    """Whatever the call computed and somebody holds has to be among its results."""
-    if _leaked(trace, needed):
-        gc.collect()
-        if _leaked(trace, needed):
-            raise Unreplayable("a tensor was kept somewhere that is not watched")
-
-
-def _leaked(trace: Any, needed: dict[int, int]) -> bool:
-    values = trace.values
-    counts = list(map(sys.getrefcount, values))
-    return any(count > recorder._DEAD_RESULT and slot not in needed and values[slot].trace is trace for slot, count in enumerate(counts))
 
 
 #: A replay whose packed launch did not apply more often than this, and most of the time, no longer tries.

@@ -6,9 +6,10 @@ typical argument list takes 1.1 us here and 4.2 us there, comparing two structur
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-__all__ = ["LEAF", "flatten", "keys_of", "unflatten"]
+__all__ = ["LEAF", "containers_of", "flatten", "flatten_until", "keys_of", "unflatten"]
 
 #: The structure of a value that is not taken apart.
 LEAF = "leaf"
@@ -25,6 +26,32 @@ def flatten(value: Any, leaves: list[Any]) -> Any:
         return kind, tuple([flatten(each, leaves) for each in value])
     leaves.append(value)
     return LEAF
+
+
+def flatten_until(value: Any, leaves: list[Any], is_leaf: Callable[[Any], bool]) -> Any:
+    """The same, but lists and dictionaries of which that is said are leaves."""
+    kind = type(value)
+    if kind in (list, dict) and is_leaf(value) or kind not in (list, dict, tuple) and not (isinstance(value, tuple) and hasattr(kind, "_fields")):
+        leaves.append(value)
+        return LEAF
+    inside = tuple([flatten_until(each, leaves, is_leaf) for each in (value.values() if kind is dict else value)])
+    return (kind, tuple(value), inside) if kind is dict else (kind, inside)
+
+
+def containers_of(args: tuple, kwargs: dict[str, Any]) -> list[Any]:
+    """The lists and dictionaries in arguments."""
+    found: list[Any] = []
+    ahead = [*reversed(kwargs.values()), *reversed(args)]
+    while ahead:
+        value = ahead.pop()
+        kind = type(value)
+        if kind is list or kind is dict:
+            found.append(value)
+        if kind is list or kind is tuple or isinstance(value, tuple) and hasattr(kind, "_fields"):
+            ahead += reversed(value)
+        elif kind is dict:
+            ahead += reversed(value.values())
+    return found
 
 
 def keys_of(structure: Any) -> tuple:

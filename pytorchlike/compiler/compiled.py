@@ -266,7 +266,7 @@ class Compiled:
             if getattr(function, name, None):
                 watch.note("attribute", function, name, getattr(function, name), f"{name} of {self.name}")
         owner = getattr(self.function, "__self__", None)
-        if owner is not None and not isinstance(owner, type):
+        if owner is not None:
             watch.look_into(owner, "self")
 
     def _broke(self, capture: Capture) -> None:

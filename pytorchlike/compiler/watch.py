@@ -11,6 +11,7 @@ from __future__ import annotations
 import abc
 import array
 import enum
+import functools
 import gc
 import os
 import sys
@@ -51,6 +52,7 @@ _TELLS_THE_PROCESS = ("initial_seed", "get_num_threads", "get_num_interop_thread
 #: The flags of classes that are made while Python runs, and of those that cannot be changed.
 _HEAP_TYPE, _IMMUTABLE_TYPE = 1 << 9, 1 << 8
 _ABSTRACT: str = abc.ABCMeta.__instancecheck__.__code__.co_filename
+_CACHE: Any = type(functools.lru_cache(len))
 _REGISTRIES = ("_parameters", "_buffers", "_modules")
 
 
@@ -98,6 +100,7 @@ class Watch:
         self._previous: Any = None
         self._busy = False
         self._imports = 0
+        self._caches: list[tuple[Any, str]] = []  # functions that keep their results
         self._thread = threading.get_ident()
         self._random: Any = None
         self.absent: dict[int, tuple[dict[str, Any], set[str]]] = {}
@@ -199,6 +202,8 @@ class Watch:
         cls = type(value)
         for base in cls.__mro__:
             self.spaces.space(base, f"class {base.__name__}")
+        if isinstance(value, _CACHE):
+            self._caches.append((value, where))
         if cls.__module__.startswith("numpy.random"):
             self.capture.give_up(f"a generator of numpy's random numbers is read: {where}")
         of_modules = isinstance(value, Module) and cls.__getattribute__ is Module.__getattribute__
@@ -496,6 +501,13 @@ class Watch:
     def _finish(self) -> None:
         """Note what can be known only now."""
         self.spaces.finish()
+        for function, where in self._caches:
+            kept = _kept_by(function)
+            if len(kept) > LARGEST_CONTAINER:
+                self.capture.give_up(f"{where} keeps more than {LARGEST_CONTAINER} results")
+            else:
+                for key, result in list(kept.items()):
+                    self.note("item", kept, key, result, f"what {where} keeps")
         changed = {(id(container), key) for container, key, *_ in self.changes()}
         for place, (container, name, where) in self._written.items():
             if place not in changed:  # it holds again what it held before, which need not be so at a replay
@@ -543,6 +555,11 @@ def _content(cell: types.CellType) -> Any:
         return cell.cell_contents
     except ValueError:
         return MISSING
+
+
+def _kept_by(function: Any) -> dict:
+    """The dictionary in which a function of `functools.lru_cache` keeps its results."""
+    return next(held for held in gc.get_referents(function) if type(held) is dict and held is not function.__dict__)
 
 
 def _has_dict(value: Any) -> bool:

@@ -39,8 +39,7 @@ def compare(function, change, is_captured=True):
         assert compiled._compiled.replays and compiled._compiled.replays[0].runs, [str(b) for b in compiled._compiled.breaks]
     change()
     for _ in range(2):
-        expected = function(x)
-        torch.testing.assert_close(compiled(x), expected, equal_nan=True)
+        torch.testing.assert_close(compiled(x), function(x), equal_nan=True)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -268,6 +267,29 @@ def functions_by_class():
 
     function(torch.ones(1))
     return lambda x: function(x), lambda: function.register(torch.Tensor, lambda x: x * 3)
+
+
+@case
+def cache_of_a_function():
+    factors = [2.0]
+
+    @functools.lru_cache
+    def factor(k):
+        return factors[k]
+
+    return lambda x: x * factor(0), lambda: (factors.__setitem__(0, 3.0), factor.cache_clear())
+
+
+@case
+def class_of_a_class_method():
+    class Held:
+        factor = 2.0
+
+        @classmethod
+        def method(cls, x):
+            return x * cls.factor
+
+    return Held.method, lambda: setattr(Held, "factor", 3.0)
 
 
 @case

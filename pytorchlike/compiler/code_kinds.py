@@ -33,6 +33,8 @@ _OF_TEXT = {
     "encode", "decode", "encodekey", "check_str",
 }  # fmt: skip
 _IMPURE_BUILTINS = {"print", "input", "open", "exec", "eval", "compile", "breakpoint", "__import__", "delattr", "globals"}
+#: The flag of classes that are made while Python runs.
+_HEAP_TYPE = 1 << 9
 _PURE_OWNERS = (list, tuple, dict, set, frozenset, deque, str, bytes, int, float, complex, bool, range, slice, types.MappingProxyType, type, types.FunctionType, OrderedDict)
 #: Names by which code reads or writes all entries of a dictionary.
 _WHOLE = frozenset({"items", "values", "keys", "update", "setdefault", "copy", "deepcopy", "dict", "list", "repr", "str"})
@@ -79,6 +81,8 @@ def is_pure(function: Any) -> bool:
         if module == "builtins":
             return function.__name__ not in _IMPURE_BUILTINS
         return module in _PURE_EXTENSIONS or is_ours(module) or isinstance(function, (types.MethodDescriptorType, types.WrapperDescriptorType))
+    if isinstance(owner, type) and not owner.__flags__ & _HEAP_TYPE and owner.__module__ not in ("builtins", "collections"):
+        return is_ours(owner.__module__)  # not the class methods of dates, which tell the time
     return isinstance(owner, _PURE_OWNERS) or is_ours(type(owner).__module__) or type(owner).__name__ in ("Pattern", "Match")
 
 
@@ -105,12 +109,12 @@ def imports(code: types.CodeType) -> list[tuple[str, int]]:
 
 @functools.cache
 def chains(code: types.CodeType) -> list[tuple[str, ...]]:
-    """Globals and what the code looks up in them: ``nn.functional.relu`` is ("nn", "functional", "relu")."""
+    """Globals, and variables of closures, and what the code looks up in them: ``nn.functional.relu`` is ("nn", "functional", "relu")."""
     found: list[list[str]] = []
     is_open = False
     for instruction in dis.get_instructions(code):
         name = instruction.opname
-        if name in ("LOAD_GLOBAL", "LOAD_NAME"):
+        if name in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF"):
             found.append([instruction.argval])
             is_open = True
         elif name in ("LOAD_ATTR", "LOAD_METHOD") and is_open:

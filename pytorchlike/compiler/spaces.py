@@ -15,12 +15,12 @@ import sys
 import threading
 import types
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .code_kinds import COMPUTING_LIBRARIES, chains, imports, is_ours, kind_of
+from .code_kinds import COMPUTING_LIBRARIES, chains, imports, is_ours, is_pure, kind_of
 from .values import MISSING, is_simple
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ CALLABLES = (
     types.MethodWrapperType, types.WrapperDescriptorType, types.MethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType, types.CodeType,
     operator.attrgetter, operator.methodcaller,
 )  # fmt: skip
+#: Names by which code looks at how a function or a call is made.
+_INSIDE = frozenset({"__closure__", "cell_contents", "__defaults__", "__kwdefaults__", "__code__", "f_locals", "f_globals", "f_back"})
 #: Entries of a class that Python makes by itself, and those that describe it.
 _MADE_ON_DEMAND = ("__getattribute__", "__setattr__", "__delattr__", "__annotations__", "__abstractmethods__", "_abc_impl", "__slotnames__")
 
@@ -90,6 +92,7 @@ class Spaces:
         elif isinstance(value, functools.partial):
             for name in ("func", "args", "keywords"):
                 watch.note("attribute", value, name, getattr(value, name), f"{where}.{name}")
+            self.called_by_python(value.func, where)
             watch.contents(value.__dict__, where)
         elif isinstance(value, (operator.attrgetter, operator.methodcaller)):
             self.name({part for name in value.__reduce__()[1] if isinstance(name, str) for part in name.split(".")})
@@ -98,6 +101,17 @@ class Spaces:
                 self.space(cls, f"class {cls.__name__}")
         elif isinstance(value, types.ModuleType):
             self.space(value, value.__name__)
+
+    def called_by_python(self, function: Any, where: str) -> None:
+        """A function that Python's own code calls, which shows in no event."""
+        if isinstance(function, types.BuiltinFunctionType) and not is_pure(function):
+            self._watch.capture.give_up(f"{where} calls {function.__qualname__}, which has effects or cannot be watched")
+
+    def all_called(self) -> None:
+        """What functions are like inside is looked at."""
+        for functions in list(self.functions.values()):
+            for function in functions:
+                self._called(function)
 
     def _called(self, function: types.FunctionType) -> None:
         """A user's function that is called."""
@@ -147,27 +161,34 @@ class Spaces:
                 self._read_all(space, where)
             self._read(space, where, new)
 
-    def enter(self, code: types.CodeType, space: dict[str, Any]) -> None:
-        """A user's code is called for the first time."""
+    def enter(self, code: types.CodeType, space: dict[str, Any], variables: Mapping[str, Any]) -> None:
+        """A user's code is called for the first time, with these globals and local variables."""
+        if not _INSIDE.isdisjoint(code.co_names):
+            self._watch.capture.give_up(f"{code.co_name} looks into functions or frames")
         self.name(code.co_names)
         for function in self.functions.get(code, ()):
             self._called(function)
         for first, *rest in chains(code):
-            self._exchangeable(space.get(first), first, rest)
+            self._look_up(space.get(first, variables.get(first) if first in code.co_freevars else None), first, rest)
         for name, level in imports(code):
             self.imported(name, level, space)
 
-    def _exchangeable(self, owner: Any, where: str, names: Sequence[str]) -> None:
-        """A name is looked up in modules and classes of ours, whose entries are functions that may be exchanged."""
+    def _look_up(self, owner: Any, where: str, names: Sequence[str]) -> None:
+        """Names are looked up in modules and classes: in those of ours functions may be exchanged, in others arrays and iterators may change."""
+        space: Mapping[str, Any]
         for name in names:
-            if not isinstance(owner, (types.ModuleType, type)) or not is_ours(owner.__name__ if isinstance(owner, types.ModuleType) else owner.__module__):
-                return
             if isinstance(owner, types.ModuleType):
                 getattr(owner, name, None)  # some names are there once they were asked for
-            value = owner.__dict__.get(name, MISSING)
-            where = f"{where}.{name}"
-            if isinstance(value, (types.FunctionType, type)):
-                self._watch.note("item", owner.__dict__, name, value, where)
+                space, module = owner.__dict__, owner.__name__
+            elif isinstance(owner, type):
+                space, module = next((cls.__dict__ for cls in owner.__mro__ if name in cls.__dict__), owner.__dict__), owner.__module__
+            else:
+                return
+            value, where = space.get(name, MISSING), f"{where}.{name}"
+            if is_ours(module) and isinstance(value, (types.FunctionType, type)):
+                self._watch.note("item", space, name, value, where)
+            elif not _is_ours(module) and isinstance(value, (np.ndarray, Iterator)):
+                self._watch.look_into(value, where)
             owner = value
 
     def imported(self, name: str, level: int, space: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..graph import counters, recorder
 from ..graph.value import Value, new_value
 from . import settings
-from .structure import LEAF
+from .structure import LEAF, keys_of
 from .values import is_simple
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def steady(replay: Replay) -> Callable[[tuple, dict[str, Any]], Any] | None:
     """The function of a call's arguments and keywords that replays it, or returns MISSING where it does nothing, since a guard fails or somebody
     holds what would be used again; None: the call is not of the kind."""
     packing = replay.packing
-    if packing is None or replay.position is None or not replay.is_simple:
+    if packing is None or replay.position is None or not replay.is_simple or keys_of(replay.guards.structure):
         return None
     plans = replay.tensor_plans
     of_result = {replay.order[plan[1][1]]: n for n, plan in enumerate(plans)}

@@ -13,6 +13,7 @@ import array
 import enum
 import functools
 import gc
+import inspect
 import os
 import sys
 import threading
@@ -152,6 +153,7 @@ class Watch:
             self.contents(value, where)
             if type(value) is defaultdict:
                 self.note("attribute", value, "default_factory", value.default_factory, f"{where}.default_factory")
+                self.spaces.called_by_python(value.default_factory, where)
             elif type(value) not in _PLAIN:
                 self.adopt(value, where)
         elif isinstance(value, enum.Enum) and is_ours(type(value).__module__) or isinstance(value, _SEEN_THROUGH) and not value:
@@ -204,6 +206,8 @@ class Watch:
             self.spaces.space(base, f"class {base.__name__}")
         if isinstance(value, _CACHE):
             self._caches.append((value, where))
+        if any(base.__module__ == "_ctypes" for base in cls.__mro__):
+            self.capture.give_up(f"memory of ctypes is read: {where}")
         if cls.__module__.startswith("numpy.random"):
             self.capture.give_up(f"a generator of numpy's random numbers is read: {where}")
         of_modules = isinstance(value, Module) and cls.__getattribute__ is Module.__getattribute__
@@ -356,6 +360,8 @@ class Watch:
                     self._enter(frame, code)
             elif code.co_name in ("__instancecheck__", "__subclasscheck__") and code.co_filename == _ABSTRACT:
                 self.note("call", abc.get_cache_token, None, abc.get_cache_token(), "what counts as an abstract class")
+            elif code.co_filename == inspect.__file__:
+                self.spaces.all_called()
             elif kind == "ours":
                 self._setting(frame, code)
             elif kind == "impure":
@@ -401,7 +407,7 @@ class Watch:
                     continue  # a builtin
                 self.note("item", frame.f_globals, name, found, f"global {name}")
                 self._follow(("item", id(frame.f_globals), name), frame.f_globals, name, name)
-            self.spaces.enter(code, frame.f_globals)
+            self.spaces.enter(code, frame.f_globals, frame.f_locals)
             if code.co_freevars:
                 self._closure(frame, code)
         finally:

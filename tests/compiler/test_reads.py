@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import abc
 import collections
+import ctypes
 import dataclasses
+import datetime
 import enum
 import functools
+import inspect
 import math
 import operator
 import os
+import random
 import sys
 import types
 
@@ -505,6 +509,48 @@ def test_files(tmp_path):
     path = os.path.join(tmp_path, "file")
     compare(lambda x: x * (2 if os.path.exists(path) else 3), lambda: open(path, "w").close(), is_captured=False)
     assert torch.compile(lambda x: x * len(os.path.join("a", "b")), fullgraph=True)(torch.ones(1)).item() == 3
+
+
+#: What holds something that changes, and how it is read.
+CHANGING = {
+    "array_in_a_class": lambda: new_class(held=np.zeros(1)),
+    "array_in_a_module": lambda: new_module(held=np.zeros(1)),
+    "memory_of_ctypes": lambda: new_class(held=(ctypes.c_float * 1)())(),
+}
+
+
+@pytest.mark.parametrize("name", CHANGING)
+def test_memory_that_others_write(name):
+    owner = CHANGING[name]()
+    compare(lambda x: x * float(owner.held[0]), lambda: owner.held.__setitem__(0, 3.0), is_captured=False)
+
+
+@pytest.mark.parametrize("make", [new_class, new_module])
+def test_iterators(make):
+    owner = make(held=iter(range(10)))
+    compiled = torch.compile(lambda x: x * next(owner.held))
+    assert [compiled(torch.ones(1)).item() for _ in range(4)] == [0, 1, 2, 3]
+
+
+def test_clocks_and_random_numbers_that_python_calls():
+    for draw in (datetime.datetime.now, functools.partial(random.random), collections.defaultdict(random.random).copy):
+        compiled = torch.compile(lambda x, draw=draw: (x, str(draw() if not isinstance(draw(), dict) else draw()["new"]))[1])
+        assert len({compiled(torch.ones(1)) for _ in range(4)}) == 4
+
+
+def test_what_functions_are_like_inside():
+    factor = 2.0
+
+    def held(by=2.0):
+        return factor
+
+    def change():
+        nonlocal factor
+        factor = 3.0
+        held.__defaults__ = (3.0,)
+
+    compare(lambda x: x * held.__closure__[0].cell_contents, change, is_captured=False)
+    compare(lambda x: x * inspect.signature(held).parameters["by"].default, lambda: setattr(held, "__defaults__", (4.0,)))
 
 
 #: Kinds of functions that draw a number.

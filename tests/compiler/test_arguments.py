@@ -144,3 +144,32 @@ def test_the_same_list_in_two_places():
     outside: list = [1]
     returned = torch.compile(lambda x: outside)
     assert all(returned(torch.ones(1)) is outside for _ in range(3))
+
+
+def test_the_same_dictionary_as_an_argument_and_outside():
+    outside = {"n": 0}
+
+    def count(given):
+        outside["n"] += 1
+        given["n"] = outside["n"]
+        return given
+
+    compiled = torch.compile(count)
+    for k in range(1, 9, 2):
+        assert compiled({}) == {"n": k}
+        assert compiled(outside) is outside and outside["n"] == k + 1
+
+
+def test_slices_and_updates_of_arguments_from_each_other():
+    def function(first, second, table, others):
+        first[:], second[:] = second[:], first[:]
+        table.update(others)
+        return len(table)
+
+    compiled = torch.compile(function)
+    for k in range(4):
+        first, second, table = [1, torch.ones(1) * k], [2], {"a": torch.ones(1)}
+        assert compiled(first, second, table, {"a": torch.ones(1) * k, "b": 3}) == 2
+        assert first == [2] and second[0] == 1 and second[1].item() == k and table["a"].item() == k and list(table) == ["a", "b"]
+    table = {"a": 1}
+    assert compiled([1], [2], table, table) == 1

@@ -21,12 +21,8 @@ from .code_kinds import may_subscript
 from .effects import differences, is_same
 from .guards import Guards
 from .known import Known, attributes_of, gradient_of, layout_of, memory_of
-<<<<<<< HEAD
-from .made import FreedNode, Made, write
-=======
 from .leaks import Unreplayable, forget_reading, refuse_held, refuse_leaks
-from .made import Made, write
->>>>>>> 141a1fe (Compiled calls write into the lists and dictionaries that they are given, keep and return the caller's own; new ones that are left in two places end a capture)
+from .made import FreedNode, Made, write
 from .numbers import Followed
 from .packing import Packing, packing_of
 from .steady import steady

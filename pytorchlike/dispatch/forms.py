@@ -85,9 +85,15 @@ def function(namespace: str, name: str) -> Any:
             made = method(name)
         else:
             declared = _functions[namespace][name]
-            made = _named(_made(name, [(d, make_function(d, "input")) for d in declared]), name, namespace)
+            made = _named(_made(name, [(d, make_function(d, _first_name(d))) for d in declared]), name, namespace)
         _made_functions[namespace, name] = made
     return made
+
+
+def _first_name(declared: Any) -> str:
+    """What a function calls its ``self``: ``input``, unless it is a list."""
+    arguments = declared.schema.arguments
+    return "self" if arguments and arguments[0].type == "Tensor[]" else "input"
 
 
 def _named(made: Any, name: str, namespace: str) -> Any:
@@ -229,6 +235,10 @@ def _is_tensor(value: Any) -> bool:
     return isinstance(value, Tensor) or hasattr(type(value), "__torch_function__")
 
 
+def _is_tensor_class(kind: type) -> bool:
+    return issubclass(kind, Tensor) or hasattr(kind, "__torch_function__")
+
+
 def _is_int(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
@@ -243,9 +253,10 @@ def _is_number(value: Any) -> bool:
 
 _TESTS: dict[str, Callable[[Any], bool]] = {
     "Tensor": lambda v: _is_tensor(v),
-    "Tensor[]": lambda v: isinstance(v, (list, tuple)) and all(map(_is_tensor, v)),
+    "Tensor[]": lambda v: isinstance(v, (list, tuple)) and all(map(_is_tensor_class, set(map(type, v)))),
     "Tensor?[]": lambda v: isinstance(v, (list, tuple)) and all(e is None or _is_tensor(e) for e in v),
     "Scalar": _is_number,
+    "Scalar[]": lambda v: isinstance(v, (list, tuple)) and all(map(_is_number, v)),
     "int": _is_int,
     "int[]": lambda v: _is_int(v) or isinstance(v, (list, tuple)) and all(_is_int(e) or _is_integral_scalar(e) for e in v),
     "float": lambda v: isinstance(v, (int, float, np.number)) and not isinstance(v, bool),

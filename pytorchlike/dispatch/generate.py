@@ -471,6 +471,8 @@ def _new_tables(operator: Operator) -> dict[str, dict]:
 def _is_special(name: str, argument: Argument) -> str:
     """The source of a quick test that is false for plain tensors."""
     test = f"{name}.__class__ not in plain"
+    if argument.type == "Tensor[]":
+        test = f"({name}.__class__ is not list and {name}.__class__ is not tuple or not plain.issuperset(map(type, {name})))"
     return test if argument.required else f"{name} is not None and {test}"
 
 

@@ -72,7 +72,12 @@ class OpOverload:
             args, kwargs = self._with_out(args, kwargs)
             if registry.OUT not in self.declared.forms:
                 return callers["out"](self.declared, args, kwargs)
-        return self.declared.function(*args, **kwargs)
+        return self._returned(self.declared.function(*args, **kwargs))
+
+    def _returned(self, result: Any) -> Any:
+        """What aten's operator returns of what the public function does: lists instead of tuples, nothing if the schema says so."""
+        returns = self.declared.schema.returns
+        return None if not returns else list(result) if returns[0] == "Tensor[]" and isinstance(result, tuple) else result
 
     def _with_out(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
         """The arguments with the targets, which aten names one by one (``values=``, ``indices=``), as ``out=``."""
@@ -158,7 +163,7 @@ class OpOverloadPacket:
             return callers["users"](self.__name__, overloads, args, kwargs)
         if len(overloads) == 1:
             return overloads[0](*args, **kwargs)
-        return callers["packet"](self.__name__, overloads)(*args, **kwargs)
+        return overloads[0]._returned(callers["packet"](self.__name__, overloads)(*args, **kwargs))
 
     def __dir__(self) -> list[str]:
         return ["overloads", *self._found]

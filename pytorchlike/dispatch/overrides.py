@@ -104,7 +104,8 @@ def overloaded_arguments(arguments: Sequence[Any]) -> list[Any]:
 
 def is_wanted_by_class(arguments: Sequence[Any]) -> bool:
     """Whether the class of an argument overrides calls, whatever is switched off at the moment."""
-    return any(overrides_calls(type(a)) for a in _flat(arguments) if type(a) not in _ORDINARY)
+    kinds = set(map(type, arguments)).union(*[map(type, a) for a in arguments if type(a) in (tuple, list)])
+    return any(overrides_calls(kind) for kind in kinds if kind not in _ORDINARY)
 
 
 # ---------------------------------------------------------------------------------------------------------------- handing over

@@ -109,7 +109,7 @@ def _resolved(output_size, input, spatial: int) -> tuple[int, ...]:
 def _declare_adaptive(spatial: int) -> None:
     public = ("", "nn.functional") if spatial == 1 else ("nn.functional",)
 
-    @op(f"_adaptive_avg_pool{spatial}d(Tensor self, int[{spatial}] output_size) -> Tensor", forms=FUNCTION, namespaces=())
+    @op(f"_adaptive_avg_pool{spatial}d(Tensor self, int[{spatial}] output_size) -> Tensor", forms=FUNCTION, namespaces=("",))
     def average(self, output_size):
         """The mean of windows laid out so that there are ``output_size`` of them."""
         even = _even_windows(self.shape, output_size)

@@ -19,7 +19,7 @@ from .elementwise import COMPLEX, category
 # -- views -------------------------------------------------------------------------------------------------------------------------------
 
 
-@view("_conj(Tensor(a) self) -> Tensor(a)", namespaces=(), forms=FUNCTION, changes_elements=True)
+@view("_conj(Tensor(a) self) -> Tensor(a)", forms=FUNCTION, changes_elements=True)
 def conjugated(self, seen):
     """The conjugates, as a view with the conjugate bit flipped."""
     return elements.conj(self, seen)

@@ -19,8 +19,14 @@ from .resize import interpolate, pad
 _REDUCTIONS = ("none", "mean", "sum")
 
 
+#: Names with an underscore that ``torch`` itself has not.
+_BELOW_ATEN_ONLY = ("_cdist_forward", "_local_scalar_dense", "_pdist_forward", "_to_copy", "_upsample_")
+
+
 def _inner(schema: str) -> Callable[[Callable], Any]:
-    return composite(schema, forms=FUNCTION, namespaces=())
+    """A composite below ``torch.ops.aten``; torch has a function of this name only where it begins with an underscore."""
+    private = schema.startswith("_") and not schema.startswith(_BELOW_ATEN_ONLY)
+    return composite(schema, forms=FUNCTION, namespaces=("",) if private else ())
 
 
 # ---------------------------------------------------------------------------------------------------------------- softmax

@@ -118,6 +118,7 @@ from .tensors import rebuild as _rebuild
 from .tensors import representation as _representation
 from .tensors.generator import Generator
 from .tensors.printing import set_printoptions
+from .tensors.storages import LEGACY_STORAGES as _legacy_storages
 from .tensors.storages import TypedStorage, UntypedStorage
 from .tensors.tensor import Tensor
 from .version import __version__
@@ -130,6 +131,12 @@ from .autograd.vmap import vmap
 from .random import default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
 globals().update({name: found for name, found in _legacy_types.items() if "." not in name})  # FloatTensor and the like
+globals().update(_legacy_storages)  # FloatStorage and the like
+Storage = _legacy_storages["FloatStorage"]
+
+newaxis = None
+has_lapack = has_openmp = has_spectral = True  # what torch was built with; the functions that need it are all there
+has_mkl = False
 
 contiguous_format, channels_last, channels_last_3d, preserve_format = _memory_formats.values()
 legacy_contiguous_format = contiguous_format
@@ -141,11 +148,15 @@ __getattr__, __dir__ = _operator_namespace(
         "_C", "_dynamo", "_higher_order_ops", "_inductor", "_jit_internal", "_library", "_tensor", "_utils", "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "distributed",
         "distributions", "export", "fft", "func", "functional", "futures", "fx", "hub", "jit", "library", "linalg", "masked", "mps", "multiprocessing", "nn", "onnx", "optim", "overrides",
         "profiler", "serialization", "signal", "sparse", "special", "storage", "testing", "types", "utils", "version", "xpu",
+        "_C", "_dynamo", "_higher_order_ops", "_inductor", "_jit_internal", "_tensor", "_utils", "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "export", "fft", "func", "functional", "fx",
+        "futures", "hub", "jit", "linalg", "masked", "mps", "multiprocessing", "nn", "onnx", "optim", "overrides", "profiler", "return_types", "serialization", "signal", "sparse", "special", "storage", "testing",
+        "utils", "version", "xpu",
     ),
     {"DispatchKey": "_C", "Tag": "library",
      **dict.fromkeys(("_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all", "_check_type", "_check_value"), "_checks"),
      "compile": "compiler", "cond": "_higher_order_ops", "while_loop": "_higher_order_ops", "load": "serialization", "save": "serialization",
      "DisableTorchFunction": "_C", **dict.fromkeys(("_fused_adagrad_", "_fused_adam_", "_fused_adamw_", "_fused_sgd_"), "optim._fused"),
+     "AcceleratorError": "cuda.memory", "OutOfMemoryError": "cuda.memory", "Stream": "_streams", "Event": "_streams", "_assert": "_assertions",
      "DisableTorchFunctionSubclass": "_C", "Future": "futures", "get_device_module": "utils._device", "to_dlpack": "utils.dlpack"},
 )  # fmt: skip
 

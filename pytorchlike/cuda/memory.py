@@ -11,7 +11,7 @@ from ..core.device import device, device_count, jax_device
 from .state import current_index, index_of, require_device
 
 __all__ = [
-    "OutOfMemoryError", "empty_cache", "max_memory_allocated", "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_reserved",
+    "AcceleratorError", "OutOfMemoryError", "empty_cache", "max_memory_allocated", "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_reserved",
     "memory_stats", "memory_summary", "reset_max_memory_allocated", "reset_peak_memory_stats",
 ]  # fmt: skip
 
@@ -27,6 +27,12 @@ FIGURES = {
 
 class OutOfMemoryError(RuntimeError):
     """The device has not enough free memory."""
+
+    __module__ = "torch"
+
+
+class AcceleratorError(RuntimeError):
+    """The device reports an error; nothing here raises it, so that code can name it."""
 
     __module__ = "torch"
 

@@ -53,7 +53,7 @@ def _fused_sgd_(
     starting = bool(is_first_step and momentum)
     buffers: list[Any] = [None] * len(self) if starting or not momentum else momentum_buffer_list
     sgd(
-        self, grads, buffers, fused=True, grad_scale=grad_scale, found_inf=found_inf, weight_decay=weight_decay, momentum=momentum, lr=lr,
+        self, grads, buffers, fused=True, grad_scale=grad_scale, found_inf=found_inf, weight_decay=weight_decay, momentum=momentum, lr=lr,  # type: ignore[arg-type]
         dampening=dampening, nesterov=nesterov, maximize=maximize,
     )  # fmt: skip
     if starting and not (found_inf is not None and found_inf.item()):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..core.device import META, as_device
-from ..core.dtype import dtype, float32, uint8
+from ..core.dtype import BY_NAME, dtype, float32, uint8
 from ..graph.recorder import record
 from ..graph.value import aval_of, constant
 from . import views
@@ -21,7 +21,7 @@ from .pickling import memory_of, on_storage, placed
 from .storage import Storage
 from .tensor import Tensor, make_storage, tensor_method
 
-__all__ = ["STORAGE_NAMES", "TypedStorage", "UntypedStorage", "grow", "recast"]
+__all__ = ["LEGACY_STORAGES", "STORAGE_NAMES", "TypedStorage", "UntypedStorage", "grow", "recast"]
 
 _DEPRECATED = (
     "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This should only matter to "
@@ -343,6 +343,33 @@ class TypedStorage(_StorageBase):
 
     def __repr__(self) -> str:
         return f"{self._lines()}\n[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {len(self)}]"
+
+
+class _LegacyMeta(type):
+    """The class of ``torch.FloatStorage``: its instances are the typed storages of one dtype on the CPU."""
+
+    dtype: dtype
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, TypedStorage) and instance.dtype is cls.dtype and instance.device.type == "cpu"
+
+    def __call__(cls, *args: Any, **named: Any) -> TypedStorage:
+        head = f"{cls}.__new__ received an invalid combination of arguments. Expected one of:\n * no arguments\n * (int size)\n"
+        head += " * (Sequence data)\n * (*, UntypedStorage wrap_storage)"
+        if len(args) > 1:
+            raise RuntimeError(f"{head}\nToo many positional arguments")
+        for name in named:
+            if name != "wrap_storage":
+                raise RuntimeError(f"{head}\nKeyword argument '{name}' cannot be specified")
+        return TypedStorage(*args, **named, dtype=cls.dtype)
+
+
+#: ``FloatStorage`` and the like, by name.
+LEGACY_STORAGES = {
+    name: _LegacyMeta(name, (), {"dtype": kind, "__module__": "torch"})
+    for kind in BY_NAME.values()
+    if (name := STORAGE_NAMES.get(kind.name)) is not None
+}
 
 
 def _untyped(storage: Storage) -> UntypedStorage:

@@ -12,6 +12,7 @@ from .futures import Future
 from .jit._state import get_tracing_state as _get_tracing_state
 from .library.keys import AutoDispatchBelowAutograd as _AutoDispatchBelowAutograd
 from .library.keys import DispatchKey, DispatchKeySet
+from .library.keys import ExcludeDispatchKeyGuard as _ExcludeDispatchKeyGuard
 from .library.keys import after_autograd as _after_autograd_keyset
 from .library.keys import key_of_device as _dispatch_key_for_device
 from .library.operators import has_kernel_for_key as _dispatch_has_kernel_for_dispatch_key
@@ -21,7 +22,7 @@ from .tensors.tensor import Tensor as TensorBase
 
 __all__ = [
     "Argument", "DisableTorchFunction", "DisableTorchFunctionSubclass", "DispatchKey", "DispatchKeySet", "FunctionSchema", "Future", "Tag", "TensorBase",
-    "_AutoDispatchBelowAutograd", "_LinAlgError", "_after_autograd_keyset", "_are_functorch_transforms_active", "_disabled_torch_dispatch_impl",
+    "_AutoDispatchBelowAutograd", "_ExcludeDispatchKeyGuard", "_LinAlgError", "_after_autograd_keyset", "_are_functorch_transforms_active", "_disabled_torch_dispatch_impl",
     "_disabled_torch_function_impl", "_dispatch_has_kernel_for_dispatch_key", "_dispatch_key_for_device", "_functorch", "_get_tracing_state",
     "_log_api_usage_once", "parse_schema",
 ]  # fmt: skip

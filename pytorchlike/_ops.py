@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 from .dispatch.overloads import OpOverload, OpOverloadPacket, packet_of
 from .dispatch.registry import OPERATORS
+from .extensions import load
 
 __all__ = ["OpOverload", "OpOverloadPacket", "ops"]
 
@@ -35,18 +36,21 @@ class _OpNamespace:
 class _Ops:
     """``torch.ops``; a namespace is made when it is asked for."""
 
-    #: The files of C++ operators that were loaded: none.
-    loaded_libraries: set[str] = set()
+    def __init__(self) -> None:
+        #: The extensions whose operators were asked for.
+        self.loaded_libraries: set[str] = set()
 
-    def load_library(self, path: Any) -> NoReturn:
-        """Refused: a library of C++ operators is linked against torch's own.
+    def load_library(self, path: Any) -> None:
+        """Define the operators of a library's C++ extension, where pytorchlike has them in JAX (`extensions`).
 
         Raises:
-            OSError: always, as torch does for a file that it cannot load.
+            OSError: it has not, as torch raises for a file that it cannot load.
         """
-        raise OSError(
-            f"Could not load this library: {path}: pytorchlike runs no C++ operators; define them in Python (torch.library.custom_op)"
-        )
+        if not load(str(path)):
+            raise OSError(
+                f"Could not load this library: {path}: pytorchlike runs no C++ operators; define them in Python (torch.library.custom_op)"
+            )
+        self.loaded_libraries.add(str(path))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

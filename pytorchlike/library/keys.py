@@ -10,10 +10,11 @@ from typing import Any
 
 from ..autograd.grad_mode import no_grad
 from ..core.state import thread
+from ..dispatch.autocast import set_enabled
 
 __all__ = [
-    "AUTOGRAD", "COMPOSITE", "AutoDispatchBelowAutograd", "DispatchKey", "DispatchKeySet", "after_autograd", "backend_of", "is_below_autograd",
-    "key_of_device", "keys_of_call", "parse_key",
+    "AUTOGRAD", "COMPOSITE", "AutoDispatchBelowAutograd", "DispatchKey", "DispatchKeySet", "ExcludeDispatchKeyGuard", "after_autograd", "backend_of",
+    "is_below_autograd", "key_of_device", "keys_of_call", "parse_key",
 ]  # fmt: skip
 
 #: Types of devices, by the keys of their kernels.
@@ -185,3 +186,32 @@ class AutoDispatchBelowAutograd:
         _excluded.autograd -= 1
         thread.state.off_tape_is_constant = self.constant
         self.grad_mode.__exit__(*error)
+
+
+class ExcludeDispatchKeyGuard:
+    """Inside the block operators are called without their kernels for some keys: those of autocast (it is off there) and of autograd.
+
+    Raises:
+        NotImplementedError: other keys, whose kernels are always called.
+    """
+
+    def __init__(self, keys: DispatchKeySet) -> None:
+        self.devices = [kind for kind, key in _DEVICES.items() if keys.has(f"Autocast{key}")]
+        gradients = [name for name in keys.names if name.startswith(AUTOGRAD)]
+        other = [name for name in keys.names if not name.startswith((AUTOGRAD, "Autocast"))]
+        if other:
+            raise NotImplementedError(f"torch._C._ExcludeDispatchKeyGuard: kernels for {', '.join(other)} are always called in pytorchlike")
+        self.below = AutoDispatchBelowAutograd() if gradients else None
+
+    def __enter__(self) -> None:
+        self.autocast = thread.state.autocast
+        for kind in self.devices:
+            set_enabled(kind, False)
+        if self.below is not None:
+            self.below.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        if self.below is not None:
+            self.below.__exit__(*error)
+        for kind in set(self.devices) & set(self.autocast or ()):
+            set_enabled(kind, True)

@@ -165,9 +165,11 @@ class UserOperator(Composite):
     Attributes:
         runs_below_autograd: kernels run off the tape, as those of `custom_op`; ``definition`` is its `CustomOpDef`.
         autograd: its function for the tape and for transformations (library/gradient.py), if it has one.
+        kernels_have_derivatives: what its kernels call has the right derivatives: without a formula nothing is said of it.
     """
 
     overload_class = UserOverload
+    kernels_have_derivatives = False
 
     def __init__(self, schema: FunctionSchema, tags: Sequence[Tag], source: str) -> None:
         namespace, _, own = schema.name.partition("::")
@@ -232,7 +234,7 @@ class UserOperator(Composite):
             kernel = self.kernels.kernel(key)
             if kernel is not None:
                 return self.call_kernel(kernel, values, keyset.behind(k) if kernel.takes_values else keyset)
-            if key.startswith(AUTOGRAD) and not self.kernels.has(AUTOGRAD) and not self.kernels.has(key):
+            if key.startswith(AUTOGRAD) and not self.kernels.has(AUTOGRAD) and not self.kernels.has(key) and not self.kernels_have_derivatives:
                 from .gradient import without_formula
 
                 return without_formula(self, values, keyset.behind(k))

@@ -14,7 +14,7 @@ from .sources import trees
 LAYERS = [
     {"core"}, {"graph"}, {"tensors"}, {"dispatch"}, {"aten"}, {"autograd"}, {"nn", "optim", "amp", "func", "distributions"},
     {"alias", "compiler", "export", "distributed", "utils", "serialization", "profiler", "testing", "cpu", "cuda", "backends", "hub", "fx",
-     "library"},
+     "library", "extensions"},
 ]  # fmt: skip
 RANKS = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 #: Everything else at the top of the package: public names.

@@ -28,6 +28,10 @@ __all__ = [
 ]  # fmt: skip
 
 
+def _log_api_usage_once(event: str) -> None:
+    """Accepted without effect: nobody keeps statistics of use."""
+
+
 def _are_functorch_transforms_active() -> bool:
     """Whether a function of `torch.func` is running code of the user's."""
     return _thread.state.transforms > 0

@@ -145,7 +145,7 @@ __getattr__, __dir__ = _operator_namespace(
     __name__,
     "",
     (
-        "_C", "_dynamo", "_higher_order_ops", "_inductor", "_jit_internal", "_library", "_tensor", "_utils", "accelerator", "amp", "backends",
+        "_C", "_dynamo", "_higher_order_ops", "_inductor", "_jit_internal", "_library", "_tensor", "_utils", "accelerator", "amp", "ao", "backends",
         "compiler", "cpu", "cuda", "distributed", "distributions", "export", "fft", "func", "functional", "futures", "fx", "hub", "jit", "library",
         "linalg", "masked", "mps", "multiprocessing", "nn", "onnx", "optim", "overrides", "profiler", "return_types", "serialization", "signal",
         "sparse", "special", "storage", "testing", "types", "utils", "version", "xpu",

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from .core.dtype import bool_
+from .dispatch import overrides
 from .tensors.tensor import Tensor
 
 __all__ = [
-    "_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all", "_check_tensor_all_with", "_check_type", "_check_value",
+    "_assert", "_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all", "_check_tensor_all_with", "_check_type", "_check_value",
     "_check_with",
 ]  # fmt: skip
 
@@ -63,3 +64,15 @@ def _check_tensor_all_with(error_type: type[Exception], cond: Any, message: Call
 
 
 _check_tensor_all = functools.partial(_check_tensor_all_with, RuntimeError)
+
+
+def _assert(condition: Any, message: str) -> None:
+    """``assert`` as a call, which `torch.fx` keeps in a graph.
+
+    Raises:
+        AssertionError: it does not hold.
+    """
+    if type(condition) is not Tensor and overrides.wanted((condition,)):
+        overrides.hand_over(_assert, (condition, message), {}, (condition,))
+    elif not condition:
+        raise AssertionError(message)

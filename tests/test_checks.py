@@ -29,3 +29,19 @@ def test_sizes_are_checked() -> None:
     for wrong in (-1, 6):
         with pytest.raises(RuntimeError, match="Expected cond to be True"):
             ours._check_is_size(wrong, max=5)
+
+
+@pytest.mark.parametrize("torch", [ours, real_torch], ids=["ours", "torch"])
+def test_assert_is_a_call(torch: Any) -> None:
+    torch._assert(torch.tensor(True), "no")
+    with pytest.raises(AssertionError, match="wrong"):
+        torch._assert(torch.tensor(False), "wrong")
+
+    def checked(x: Any) -> Any:
+        torch._assert(x.dim() == 1, "one dimension")
+        return x + 1
+
+    traced = torch.fx.symbolic_trace(checked)
+    assert [node.target for node in traced.graph.nodes if node.op == "call_function"][1] is torch._assert
+    with pytest.raises(AssertionError, match="one dimension"):
+        traced(torch.ones(1, 1))

@@ -12,7 +12,6 @@ import pytest
 
 import pytorchlike as torch
 
-torch.ops.load_library("/somewhere/torchvision/_C.so")
 vision: Any = torch.ops.torchvision
 generator = np.random.default_rng(0)
 
@@ -21,6 +20,11 @@ ROIS = np.array([
     [0, 1.0, 2.0, 9.5, 8.25], [1, -3.0, -2.5, 4.0, 5.0], [0, 6.0, 5.0, 14.0, 13.0], [1, 4.0, 4.0, 4.0, 4.0], [1, 0.3, 0.7, 2.2, 9.9],
     [0, 7.0, 6.0, 5.0, 3.0], [1, 40.0, 40.0, 50.0, 50.0],
 ])  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _loaded() -> None:
+    torch.ops.load_library("/somewhere/torchvision/_C.so")
 
 
 def _pixel(image: np.ndarray, y: float, x: float) -> float:

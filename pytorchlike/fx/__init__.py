@@ -2,8 +2,9 @@
 
 from .graph import Graph
 from .graph_module import GraphModule
+from .interpreter import Interpreter, Transformer
 from .node import Node, map_arg
 from .proxy import Proxy
 from .tracer import Tracer, symbolic_trace, wrap
 
-__all__ = ["Graph", "GraphModule", "Node", "Proxy", "Tracer", "map_arg", "symbolic_trace", "wrap"]
+__all__ = ["Graph", "GraphModule", "Interpreter", "Node", "Proxy", "Tracer", "Transformer", "map_arg", "symbolic_trace", "wrap"]

@@ -22,8 +22,8 @@ from .tensors.tensor import Tensor as TensorBase
 
 __all__ = [
     "Argument", "DisableTorchFunction", "DisableTorchFunctionSubclass", "DispatchKey", "DispatchKeySet", "FunctionSchema", "Future", "Tag", "TensorBase",
-    "_AutoDispatchBelowAutograd", "_ExcludeDispatchKeyGuard", "_LinAlgError", "_after_autograd_keyset", "_are_functorch_transforms_active", "_disabled_torch_dispatch_impl",
-    "_disabled_torch_function_impl", "_dispatch_has_kernel_for_dispatch_key", "_dispatch_key_for_device", "_functorch", "_get_tracing_state",
+    "_AutoDispatchBelowAutograd", "_ExcludeDispatchKeyGuard", "_LinAlgError", "_after_autograd_keyset",
+    "_are_functorch_transforms_active", "_disabled_torch_dispatch_impl", "_disabled_torch_function_impl", "_dispatch_has_kernel_for_dispatch_key", "_dispatch_key_for_device", "_functorch", "_get_tracing_state",
     "_log_api_usage_once", "parse_schema",
 ]  # fmt: skip
 

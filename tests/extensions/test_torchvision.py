@@ -298,3 +298,13 @@ def test_other_extensions_are_refused_by_name() -> None:
     assert "/somewhere/torchvision/_C.so" in torch.ops.loaded_libraries
     assert vision._cuda_version() == -1
     assert str(vision.nms.default._schema) == "torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+
+
+def test_keys_of_autocast_can_be_excluded() -> None:
+    x = torch.ones(2, 2)
+    keys = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU) | torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCUDA)
+    with torch.autocast("cpu"):
+        with torch._C._ExcludeDispatchKeyGuard(keys):
+            assert (x @ x).dtype == torch.float32
+        assert (x @ x).dtype == torch.bfloat16
+    assert not torch.is_autocast_enabled("cuda") and not torch.is_autocast_enabled("cpu")

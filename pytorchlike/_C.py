@@ -37,9 +37,5 @@ def _are_functorch_transforms_active() -> bool:
     return _thread.state.transforms > 0
 
 
-def _log_api_usage_once(event: str) -> None:
-    """Accepted: nothing is reported."""
-
-
 #: What libraries ask of tensors that may be inside of `torch.vmap`; its predecessor's ("legacy") do not exist here.
 _functorch = _Namespace(is_batchedtensor=_is_inside_batch, is_legacy_batchedtensor=lambda tensor: False)

@@ -151,10 +151,10 @@ __getattr__, __dir__ = _operator_namespace(
         "sparse", "special", "storage", "testing", "types", "utils", "version", "xpu",
     ),
     {"DispatchKey": "_C", "Tag": "library",
-     **dict.fromkeys(("_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all", "_check_type", "_check_value"), "_checks"),
+     **dict.fromkeys(("_assert", "_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all", "_check_type", "_check_value"), "_checks"),
      "compile": "compiler", "cond": "_higher_order_ops", "while_loop": "_higher_order_ops", "load": "serialization", "save": "serialization",
      "DisableTorchFunction": "_C", **dict.fromkeys(("_fused_adagrad_", "_fused_adam_", "_fused_adamw_", "_fused_sgd_"), "optim._fused"),
-     "AcceleratorError": "cuda.memory", "OutOfMemoryError": "cuda.memory", "Stream": "_streams", "Event": "_streams", "_assert": "_assertions",
+     "AcceleratorError": "cuda.memory", "OutOfMemoryError": "cuda.memory", "Stream": "_streams", "Event": "_streams",
      "DisableTorchFunctionSubclass": "_C", "Future": "futures", "get_device_module": "utils._device", "to_dlpack": "utils.dlpack"},
 )  # fmt: skip
 

@@ -76,3 +76,6 @@ def _assert(condition: Any, message: str) -> None:
         overrides.hand_over(_assert, (condition, message), {}, (condition,))
     elif not condition:
         raise AssertionError(message)
+
+
+_assert.__module__ = "torch"

@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import logging
 import threading
+import types
 import weakref
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -13,13 +15,14 @@ from ..core.state import thread
 from ..dispatch import autocast
 from ..graph.recorder import step_boundary
 from ..graph.store import shapes
+from ..nn.modules import calls
 from ..nn.modules.module import Module
 from ..tensors.tensor import Tensor
 from . import settings
 from .capture import Break, Capture
+from .following import Following
 from .guards import ambient
 from .logs import log
-from .numbers import Followed, float_parameters
 from .replay import Replay, Unreplayable
 from .sizes import Sizes, shapes_of
 from .structure import containers_of, flatten
@@ -32,6 +35,9 @@ _warnings = logging.getLogger("torch._dynamo.convert_frame")
 
 _numbers = itertools.count(1)
 _capturing = threading.Lock()
+
+#: A number that could not be followed so often is compared from then on.
+_MOST_FAILURES = 2
 
 #: Every compiled function that is alive, for `compiler.reset`.
 all_compiled: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -99,7 +105,7 @@ class Compiled:
         self.misses: list[str] = []
         self.floating: set[tuple] = set()
         self.counting: set[tuple] = set()  # places of numbers that were seen to change
-        self.varying: set[int] = set()  # numbers of arguments that are floats and were seen to change
+        self.unfollowed: Counter[tuple] = Counter()  # how often each of them could not be followed
         self.calls = self.captures = self.failures = 0
         self.gave_up = self.has_warned = False
         all_compiled.add(self)
@@ -116,7 +122,7 @@ class Compiled:
         self.misses.clear()
         self.floating.clear()
         self.counting.clear()
-        self.varying.clear()
+        self.unfollowed.clear()
         self.calls = self.captures = self.failures = 0
         self.sizes.varying.clear()
         self.gave_up = self.has_warned = False
@@ -190,7 +196,10 @@ class Compiled:
         ambience = ambient()
         shapes.open()
         capture = Capture()
-        watch = capture.watch = Watch(capture, self.floating, self.counting)
+        if self.sizes.dynamic:
+            self.counting |= {("argument", k) for k, leaf in enumerate(leaves) if type(leaf) in (int, float)}
+        places = {place for place in self.counting if self.unfollowed[place] < _MOST_FAILURES}
+        watch = capture.watch = Watch(capture, self.floating, places, self.backend is None)
         state, casts = thread.state, autocast.settings.casts
         state.capture = capture
         autocast.settings.casts = {}  # an autocast context outside would keep the casts that the call makes
@@ -200,17 +209,16 @@ class Compiled:
                     watch.find(leaf, False, f"argument {k}")
                 else:
                     watch.look_into(leaf, f"argument {k}")
-            args, kwargs, leaves, followed = self._follow(args, kwargs, leaves)
             given = [(container, copied(container)) for container in containers_of(args, kwargs)]
-            self._roots(watch)
-            for mode in state.modes:
-                watch.look_into(mode, "a mode")
-            with watch:
-                result = self.function(*args, **kwargs)
+            with watch.following as following:
+                self._roots(watch)
+                for mode in state.modes:
+                    watch.look_into(mode, "a mode")
+                args, kwargs = self._follow(following, args, kwargs)
+                with watch:
+                    result = self.function(*args, **kwargs)
         finally:
             watch.restore()
-            for varying in watch.varying.values():
-                varying.restore()
             state.capture = None
             autocast.settings.casts = casts
             capture.end()
@@ -220,10 +228,9 @@ class Compiled:
             capture.give_up("a mode is not what it was before the call")
         if capture.broken is None:
             try:
-                for varying in watch.varying.values():
-                    varying.confirm(capture.trace, watch.entered)
-                followed.confirm(capture.trace.floats, capture.trace.position, watch.entered)
-                replay = Replay(self.name, self.number, capture, watch, leaves, structure, result, ambience, followed, given)
+                following.confirm(watch.notes)
+                self.unfollowed.update(places - following.numbers.keys())
+                replay = Replay(self.name, self.number, capture, watch, leaves, structure, result, ambience, given)
                 replay.take_over(self.backend)
                 replay.shapes = shapes_of(leaves)
                 self.replays.insert(0, replay)
@@ -237,21 +244,31 @@ class Compiled:
             step_boundary("compiled step")
         return result
 
-    def _follow(self, args: tuple, kwargs: dict[str, Any], leaves: list[Any]) -> tuple[tuple, dict[str, Any], list[Any], Followed]:
-        """Arguments in which each float that varies is an object of its own, by which it is recognized."""
-        uses = float_parameters(self.function, self.target, args, kwargs) if self.varying else {}
-        if not uses:
-            return args, kwargs, leaves, Followed({})
+    def _follow(self, following: Following, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+        """Arguments in which each float that varies is an object of its own; what is called knows them by the names of its parameters."""
+        function: Any = self.function
+        if isinstance(self.target, Module):
+            if self.target._forward_hooks or self.target._forward_pre_hooks or calls._global_forward_hooks or calls._global_forward_pre_hooks:
+                return args, kwargs
+            function = self.target.forward
+        code = getattr(getattr(function, "__func__", function), "__code__", None)
+        if not isinstance(code, types.CodeType):
+            return args, kwargs
+        names = code.co_varnames[int(hasattr(function, "__func__")) : code.co_argcount]
+        allowed = code.co_varnames[code.co_posonlyargcount : code.co_argcount + code.co_kwonlyargcount]
         given: dict[Any, Any] = {**dict(enumerate(args)), **kwargs}
-        leaves, places, at = list(leaves), {}, 0
+        found, at = {}, 0
         for key, value in given.items():
-            if key in uses and at in self.varying:
-                given[key] = leaves[at] = value * 1.0
-                places[at] = (leaves[at], uses[key])
+            place, name = ("argument", at), names[key] if isinstance(key, int) and key < len(names) else key
+            if place in following.places and type(value) in (int, float) and name in (names if isinstance(key, int) else allowed):
+                if type(value) is float:
+                    given[key] = value * 1.0
+                found[name] = following.add(place, None, name, value)
             inside: list[Any] = []
             flatten(value, inside)
             at += len(inside)
-        return tuple([given[k] for k in range(len(args))]), {key: given[key] for key in kwargs}, leaves, Followed(places)
+        following.root = (code, found) if found else None
+        return tuple([given[k] for k in range(len(args))]), {key: given[key] for key in kwargs}
 
     def _roots(self, watch: Watch) -> None:
         target = self.target
@@ -285,10 +302,8 @@ class Compiled:
         place = replay.guards.places[number]
         if place is not None:
             self.floating.add(place)
-        if number in replay.guards.numbers:
+        if number in replay.guards.numbers and self.sizes.dynamic is not False:
             self.counting.add(replay.guards.numbers[number])
-        if number in replay.guards.floats:
-            self.varying.add(replay.guards.floats[number])
         self.misses.append(reason)
         log("recompiles", "Recompiling %s: %s", self.name, reason)
         if settings.config.error_on_recompile:

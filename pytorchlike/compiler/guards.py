@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,10 +13,10 @@ from ..core.state import thread
 from ..graph.value import InferenceValue
 from ..nn.modules import calls
 from ..tensors.tensor import Tensor
+from .following import LARGEST, Number, kind_of_result
 from .known import Known, attributes_of, gradient_of, kind_of_edge, layout_of
 from .structure import keys_of
 from .values import CONTAINERS, LARGEST_CONTAINER, MISSING, base_of, is_alike, is_equal, is_same_table, is_simple
-from .varying import Varying
 from .watch import Note, Watch
 
 __all__ = ["Guards", "ambient"]
@@ -46,15 +47,12 @@ class Guards:
         structure: their structure.
         fresh: (id of the dictionary, key) of the numbers that each replay reads anew.
         relevant: the known tensors whose gradient matters.
-        followed: the numbers of the arguments that may be other floats.
 
     Attributes:
         found: the numbers of the known tensors that the check finds again.
         reasons: number of a check -> what differs when it fails.
-        numbers: number of a check -> the place of the number that it compares.
-        varying: place of a number that is not compared -> (its number, how it is used).
-        floats: number of a check -> the number of the argument, a float, whose value it compares.
-        check: function of the structure and the flat arguments -> the list of the known tensors and then the followed floats, or the number of the check that failed.
+        numbers: number of a check -> the place of the number that it compares (compiler/following.py).
+        check: function of the structure and the flat arguments -> the list of the known tensors and then the followed numbers, or the number of the check that failed.
         conditions: the same checks, but for those of the structure and of the modes, as expressions (what they are about, source, which is true where
             it fails) for a function that need not tell which one failed (compiler/steady.py).  The flat arguments are ``a0``, ``a1``, ..., the known
             tensors ``t0``, ``t1``, ..., which are names in ``names`` if they are fixed.
@@ -64,8 +62,7 @@ class Guards:
             ones' storages ("": there are none).
     """
 
-    def __init__(self, watch: Watch, arguments: Sequence[Any], structure: Any, fresh: set[tuple[int, Any]], relevant: set[int], ambience: tuple,
-                 followed: Sequence[int] = ()) -> None:  # fmt: skip
+    def __init__(self, watch: Watch, arguments: Sequence[Any], structure: Any, fresh: set[tuple[int, Any]], relevant: set[int], ambience: tuple) -> None:
         self.reasons: list[str] = []
         self.places: list[tuple | None] = []
         self.conditions: list[tuple[Any, str]] = []
@@ -73,6 +70,7 @@ class Guards:
         self.names: dict[str, Any] = {
             "MISSING": MISSING, "gradient_of": gradient_of, "kind_of_edge": kind_of_edge, "layout_of": layout_of,
             "is_equal": is_equal, "is_alike": is_alike, "is_same_table": is_same_table, "keys_of": keys_of, "InferenceValue": InferenceValue, "attributes": attributes_of, "ambient": ambient, "ambience": ambience, "structure": structure,
+            "kind_of_result": kind_of_result, "math": math,
         }  # fmt: skip
         self._lines: list[str] = ["    if given != structure:", f"        return {self._reason('the structure of the arguments')}"]
         keys = keys_of(structure)
@@ -80,20 +78,13 @@ class Guards:
             self._lines += [f"    if not is_equal(keys_of(given), {self._name(keys)}):", f"        return {self._reason('the keys of the arguments')}"]
         self._lines += ["    if ambient() != ambience:", f"        return {self._reason('a mode (gradients, autocast, default dtype, hooks ...)')}"]
         self._watch, self._fresh, self._relevant = watch, fresh, relevant
-        self.structure, self.known_count, self.followed = structure, len(watch.known), tuple(followed)
+        self.structure = structure
         self.found: set[int] = set()
-        self.floats: dict[int, int] = {}
         self.numbers: dict[int, tuple] = {}
-        varying = {place: found for place, found in watch.varying.items() if not found.fails and place in watch.notes}
-        self.varying = {place: (k, found) for k, (place, found) in enumerate(varying.items())}
+        self._followed = watch.following.numbers
         for k, value in enumerate(arguments):
             self._lines.append(f"    x = args[{k}]")
-            if k in followed:
-                self._fail("{x}.__class__ is not float", f"argument {k} changed its type", at=f"a{k}")
-                continue
-            if type(value) is float:
-                self.floats[len(self.reasons)] = k
-            self._value(value, f"argument {k}", None, f"a{k}")
+            self._value(value, f"argument {k}", ("argument", k), f"a{k}")
         for note in watch.notes.values():
             self._place(note)
         for value, _, where in watch.outside.values():
@@ -101,12 +92,14 @@ class Guards:
                 self._fail(f"type({self._name(value)}) is not {self._name(type(value))}", f"{where} has another class")
         for space, names in watch.absent.values():
             self._fail(f"not {self._name(frozenset(names))}.isdisjoint({self._name(space.keys())})", f"there is a global {' or '.join(sorted(names))}")
+        for text, (outcome, _) in watch.following.conditions.items():
+            self._fail(f"{text.replace('{', '{{')} is not {self._name(outcome)}", f"a condition on numbers: {text} was {outcome}")
         self._aliases()
         found = [f"t{k}" if k in self.found else "None" for k in range(len(watch.known))]
-        self._lines.append(f"    return [{', '.join([*found, *[f'args[{k}]' for k in followed], *[f'm{k}' for k in range(len(self.varying))]])}]")
+        self._lines.append(f"    return [{', '.join([*found, *[f'm{number.index}' for number in self._followed.values()]])}]")
         source = "def check(given, args):\n" + "\n".join(self._lines) + "\n"
         exec(compile(source, "<pytorchlike guards>", "exec"), self.names)
-        del self._watch  # it has the tensors of the captured call
+        del self._watch, self._followed  # it has the tensors of the captured call
         self.check: Callable[[Any, Sequence[Any]], Any] = self.names["check"]
 
     def __len__(self) -> int:
@@ -174,8 +167,8 @@ class Guards:
     def _value(self, value: Any, where: str, place: tuple | None, at: str) -> None:
         if isinstance(value, Tensor):
             self._tensor(self._watch.known[id(value)], where, place, at)
-        elif place in self.varying:
-            self._number(*self.varying[place], where, at)
+        elif place in self._followed:
+            self._number(self._followed[place], where, at)  # type: ignore[index]
         elif is_simple(value):
             if place is not None and type(value) in (int, float):
                 self.numbers[len(self.reasons)] = place
@@ -188,15 +181,12 @@ class Guards:
             if isinstance(value, CONTAINERS) and not isinstance(value, tuple):
                 self._container(value, name, where)
 
-    def _number(self, k: int, varying: Varying, where: str, at: str) -> None:
-        """A number that may be another one, as long as the conditions that it is part of have the same outcomes."""
-        m, kind = f"m{k}", type(varying.value).__name__
+    def _number(self, number: Number, where: str, at: str) -> None:
+        """A number that may be another one."""
+        m, kind = f"m{number.index}", type(number.value).__name__
         self._fail(f"({m} := {{x}}).__class__ is not {kind}", f"{where} is no {kind}", at=at)
         if kind == "int":
-            self._fail(f"not -{1 << 52} < {m} < {1 << 52}", f"{where} is too large")
-        for source, outcome in varying.predicates:
-            text = "bool" + source.replace("n", m) if source != "n" else f"bool({m})"
-            self._fail(f"{text} is not {outcome}", f"{source.replace('n', where)} was {outcome}")
+            self._fail(f"not -{LARGEST} < {m} < {LARGEST}", f"{where} is too large")
 
     def _container(self, container: Any, name: str, where: str) -> None:
         """What of a list, dictionary or set is not seen from its entries: how many there are, and in which order."""

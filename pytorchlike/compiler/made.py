@@ -86,8 +86,8 @@ class Made:
 
     def _scalars(self, scalars: tuple, plans: list[tuple]) -> tuple:
         floats = list(scalars[0])
-        for index, number, function in plans:
-            floats[index] = function(self.known[number])
+        for index, formula in plans:
+            floats[index] = formula.of(self.known)
         return tuple(floats), scalars[1]
 
     def edge(self, plan: Any, tensor: Any) -> Any:
@@ -106,7 +106,7 @@ class Made:
         if kind == "items":
             return [self.object(each) for each in what]
         if kind == "number":
-            return plan[2](self.known[what])
+            return what.of(self.known)
         return what if kind == "same" else unflatten(what, iter([self.object(each) for each in plan[2]]))
 
     def new_tensor(self, plan: tuple) -> Any:

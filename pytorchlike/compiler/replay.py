@@ -19,16 +19,15 @@ from .capture import Capture
 from .captured import Captured, captured
 from .code_kinds import may_subscript
 from .effects import differences, is_same
+from .following import Formula
 from .guards import Guards
 from .known import Known, attributes_of, gradient_of, layout_of, memory_of
 from .leaks import Unreplayable, forget_reading, refuse_held, refuse_leaks
 from .made import FreedNode, Made, write
-from .numbers import Followed
 from .packing import Packing, packing_of
 from .steady import steady
 from .structure import flatten_until, unflatten
 from .values import CONTAINERS, MISSING, is_simple
-from .varying import function_of
 from .watch import Watch
 
 __all__ = ["Replay", "Unreplayable"]
@@ -43,7 +42,6 @@ class Replay:
         arguments, structure: the flat arguments and their structure.
         result: what the call returned.
         ambience: `guards.ambient` before the call.
-        followed: the floats among the arguments that may be others at a replay; they come behind the known tensors then.
         given: the lists and dictionaries among the arguments, each with a copy of what it held.
 
     Attributes:
@@ -55,9 +53,9 @@ class Replay:
     """
 
     def __init__(self, name: str, owner: int, capture: Capture, watch: Watch, arguments: Sequence[Any], structure: Any, result: Any,
-                 ambience: tuple, followed: Followed, given: Sequence[tuple[Any, Any]] = ()) -> None:  # fmt: skip
-        self._watch, self._followed = watch, followed
-        self._varying = {place: varying for place, varying in watch.varying.items() if not varying.fails and place in watch.notes}
+                 ambience: tuple, given: Sequence[tuple[Any, Any]] = ()) -> None:  # fmt: skip
+        self._watch = watch
+        self._formula = watch.following.formulas(len(watch.known))
         self._capture = capture
         self._known = list(watch.known.values())
         self._trace = capture.trace
@@ -83,15 +81,17 @@ class Replay:
         self._inputs = self._input_values()
         self.memory_plans = [plan for known in self._known for plan in self._memory_plan(known)]
         self.gradient_plans = [plan for known in self._known for plan in self._gradient_plan(known)]
-        first = self._first + len(self._varying)
+        first = len(self._known) + len(watch.following.numbers)
         self._given = {id(container): first + n for n, (container, _) in enumerate(given)}
         if len(self._given) < len(given) or not self._given.keys().isdisjoint(watch.containers):
             raise Unreplayable("a list or dictionary is given twice, or found outside as well")
         self._new: dict[int, Any] = {}  # the lists and dictionaries that the call made and left somewhere
         self.takes_containers = False
         self.write_plans: list[tuple[Any, Any, Any]] = [
-            (container, key, self._next(container, key) or (value if value is MISSING else self._describe(value, where)))
-            for container, key, value, where in self._changes(fresh)
+            (container, key, value if value is MISSING else self._describe(value, where)) for container, key, value, where in self._changes(fresh)
+        ]
+        self.write_plans += [
+            (number.holder, number.name, ("number", self._formula(number.now.source))) for number in watch.following.written.values() if number.now
         ]
         leaves: list[Any] = []
         self.structure = flatten_until(result, leaves, self._is_found)
@@ -108,14 +108,15 @@ class Replay:
         refuse_held([value for kind, value in self.input_plans if kind == "constant"])
         self.floats, self.ints = tuple(self._trace.floats), tuple(self._trace.ints)
         self.number_plans = self._numbers(self.floats)
+        self.int_plans = [(at, self._formula(expression.source)) for at, expression in watch.following.int_uses]
         self.has_boundary = capture.has_boundary
         relevant = self._relevant()
-        self.guards = Guards(watch, arguments, structure, fresh, relevant, ambience, tuple(followed.places))
+        self.guards = Guards(watch, arguments, structure, fresh, relevant, ambience)
         if not self._needed <= self.guards.found:
             raise Unreplayable("a tensor is used that is not found again")
         self.runs = 0
         self.shapes: tuple = ()
-        del self._watch, self._inputs, self._followed, self._varying, self._draws, self._given, self._new
+        del self._watch, self._inputs, self._formula, self._draws, self._given, self._new
 
     def _keep_checks(self) -> None:
         """A call without results may check data all the same: a program has results, so that of a check is one."""
@@ -216,7 +217,7 @@ class Replay:
         for container, key, value, where in self._watch.changes():
             if container is None:
                 raise Unreplayable(f"{where} was changed")
-            if (id(container), key) not in fresh:
+            if (id(container), key) not in fresh and ("item", id(container), key) not in self._watch.following.written:
                 found.append((container, key, value, where))
         return found
 
@@ -353,29 +354,10 @@ class Replay:
             stack.pop()
         return self._nodes[top]
 
-    def _numbers(self, floats: Sequence[float]) -> list[tuple[int, int, Callable[[Any], float]]]:
-        """Which of some recorded floats are followed: where they are, where a replay finds a number for each, and what it is a function of that."""
-        places = {k: len(self._known) + n for n, k in enumerate(self._followed.places)}
-        found: list[tuple[int, int, Callable[[Any], float]]] = []
-        for at, value in enumerate(floats) if places or self._varying else ():
-            k = self._followed.number_of(value)
-            if k is not None:
-                found.append((at, places[k], float))
-            for n, varying in enumerate(self._varying.values()):
-                found += [(at, self._first + n, function_of(f"float({source})")) for used, source in varying.uses if used is value]
-        return found
-
-    @property
-    def _first(self) -> int:
-        """Where a replay finds the first number of an attribute."""
-        return len(self._known) + len(self._followed.places)
-
-    def _next(self, container: dict, key: Any) -> tuple | None:
-        """How a replay makes the next number of an attribute that varies."""
-        for n, ((_, owner, name), varying) in enumerate(self._varying.items()):
-            if (owner, name) == (id(container), key) and varying.written is not None:
-                return "number", self._first + n, function_of(varying.written)
-        return None
+    def _numbers(self, floats: Sequence[float]) -> list[tuple[int, Formula]]:
+        """Which of some recorded floats are followed: where they are, and what they are computed of."""
+        uses = {id(value): expression for value, expression in self._watch.following.uses}
+        return [(at, self._formula(f"float({uses[id(value)].source})")) for at, value in enumerate(floats) if id(value) in uses] if uses else []
 
     # ------------------------------------------------------------------------------------------------- the first run's end
     def take_over(self, backend: Callable[..., Any] | None = None) -> None:
@@ -390,7 +372,7 @@ class Replay:
         refuse_leaks(old, self._slots)
         values = [old.values[slot] for slot in self.instruction.inputs]
         self.backend: Callable[..., Any] | None = None
-        self.varying = sorted({action[1] for action in self.actions if action[0] == "float"} | {at for at, *_ in self.number_plans})
+        self.varying = sorted({action[1] for action in self.actions if action[0] == "float"} | {at for at, _ in self.number_plans})
         if backend is not None:
             self._compile_with(backend, values, old)
         new = state.trace = recorder.Trace()
@@ -414,6 +396,7 @@ class Replay:
         self.position = found
         # Inputs that were one value need not be one at each replay: then the recorder looks for the program.
         self.is_alone = self.may_pack = self.backend is None and self.has_boundary and not self.takes_containers and slots == tuple(range(len(slots)))
+        self.may_pack = self.may_pack and not self.int_plans
         self.packing: Packing | None = None
         self.unpacked = 0  # how often it did not apply
         self.steady: Callable[[tuple, dict[str, Any]], Any] | None = None
@@ -463,8 +446,8 @@ class Replay:
         drawn: dict[int, Value] = {}
         if self.actions or self.number_plans:
             changed = list(floats)
-            for index, number, function in self.number_plans:
-                changed[index] = function(known[number])
+            for index, formula in self.number_plans:
+                changed[index] = formula.of(known)
             for number, action in enumerate(self.actions):
                 kind = action[0]
                 if kind == "float":
@@ -483,7 +466,13 @@ class Replay:
             self.unpacked += 1
             if self.unpacked > _MOST_UNPACKED and 2 * self.unpacked > self.runs:
                 self.packing = None
-        results = self._launch(self._arguments(known, drawn), floats)
+        ints = self.ints
+        if self.int_plans:
+            given = list(ints)
+            for index, formula in self.int_plans:
+                given[index] = formula.of(known)
+            ints = tuple(given)
+        results = self._launch(self._arguments(known, drawn), floats, ints)
         for storage, k, versions, tracked in self.storage_writes:
             write(storage, results[k], versions, tracked)
         return self.finish(known, results, drawn)
@@ -566,7 +555,7 @@ class Replay:
         plans = [self.tensor_plans[plan[1]] for _, plan in self.gradient_plans if plan is not None and plan[0] == "tensor"]
         return [self.order[plan[1][1]] for plan in plans if plan[0] == "plain" and plan[1][0] == "result"]
 
-    def _launch(self, arguments: list[Value], floats: tuple[float, ...]) -> Sequence[Value]:
+    def _launch(self, arguments: list[Value], floats: tuple[float, ...], ints: tuple[int, ...]) -> Sequence[Value]:
         """The results of the instruction.
 
         A call that ends with a natural boundary runs at once where nothing else is pending: its program is known, and so is that all of
@@ -576,8 +565,8 @@ class Replay:
             return self.backend(arguments, [floats[at] for at in self.varying])
         state = thread.state
         if self.is_alone and not state.trace.values and all(value.trace is None for value in arguments):
-            return recorder.run_alone(self.position, arguments, self.replaced, floats, self.ints, self.site)
-        return recorder.record(self.instruction, tuple(arguments), floats, self.ints)
+            return recorder.run_alone(self.position, arguments, self.replaced, floats, ints, self.site)
+        return recorder.record(self.instruction, tuple(arguments), floats, ints)
 
 
 def _own(reference: tuple) -> tuple:

@@ -175,10 +175,7 @@ class _Writer:
             return ["numbers = P.floats[1]"]
         replay = self.replay
         lines = [f"changed = list({self._name(replay.floats)})"]
-        for index, number, function in replay.number_plans:
-            k = number - self.guards.known_count
-            followed = self.guards.followed
-            lines.append(f"changed[{index}] = {self._name(function)}({f'a{followed[k]}' if k < len(followed) else f'm{k - len(followed)}'})")
+        lines += [f"changed[{index}] = {formula.source}" for index, formula in replay.number_plans]
         for number, action in enumerate(replay.actions):
             if action[0] == "float":
                 _, index, container, key, part = action

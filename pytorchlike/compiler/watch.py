@@ -33,13 +33,12 @@ from ..tensors.tensor import Tensor
 from .capture import Capture
 from .code_kinds import global_names, is_ours, is_pure, kind_of
 from .effects import differences, is_same, numpy_state
+from .following import Following
 from .known import Known
 from .profiling import resume, suspend
 from .spaces import CALLABLES, Spaces
 from .spaces import __file__ as SPACES
 from .values import CONTAINERS, LARGEST_CONTAINER, MISSING, copied, is_simple
-from .variables import FollowedVariable
-from .varying import Varying
 
 __all__ = ["Note", "Watch"]
 
@@ -76,18 +75,17 @@ class Watch:
         known: the tensors that were found: id -> `Known`.
         asked: ids of the tensors whose ``.grad`` was read.
         floating: places of tensors that are not held by identity: (kind, id of the container, key).
-        counting: places of numbers that were seen to change.
-        varying: those of them that the call has read.
+        following: the numbers that were seen to change.
         outside: objects that existed before the call and can be reached by it: id -> (object, what its dictionary held).
         containers: the same for containers: id -> (container, a copy of its entries, where).
         spaces: what was found of functions, classes and modules.
         absent: names of globals that were none when code that has them ran: id -> (the globals, names).
     """
 
-    def __init__(self, capture: Capture, floating: set[tuple], counting: Set[tuple] = frozenset()) -> None:
+    def __init__(self, capture: Capture, floating: set[tuple], counting: Set[tuple] = frozenset(), takes_ints: bool = True) -> None:
         self.capture = capture
-        self.floating, self.counting = floating, counting
-        self.varying: dict[tuple, Varying] = {}
+        self.floating = floating
+        self.following = Following(capture, counting, lambda frame: self._codes.get(frame.f_code) or self._kind(frame), takes_ints)
         self.known: dict[int, Known] = {}
         self.asked: set[int] = set()
         self.notes: dict[tuple, Note] = {}
@@ -96,6 +94,7 @@ class Watch:
         self._patched: list[tuple[type, str, Any]] = []
         self._codes: dict[types.CodeType, str] = {}
         self.spaces = Spaces(self)
+        self.following.functions, self.following.outside = self.spaces.functions, self.outside
         self._written: dict[tuple[int, str], tuple[dict, str, str]] = {}  # attributes that the call wrote
         self.entered: dict[types.CodeType, dict[str, Any]] = {}
         self._previous: Any = None
@@ -246,6 +245,7 @@ class Watch:
             delete(self, name)
             watch.written(self, name)
 
+        __setattr__.original = getattr(store, "original", store)  # type: ignore[attr-defined]  # which `following` looks at
         for function in (__getattribute__, __setattr__, __delattr__):
             own = cls.__dict__.get(function.__name__, MISSING)
             try:
@@ -290,9 +290,8 @@ class Watch:
         if name in own:
             if before.get(name, MISSING) is value:  # otherwise it was written by the call itself
                 self.note("item", own, name, value, f"{where}.{name}")
-            place = ("item", id(own), name)
-            if place in self.counting and name in before:
-                return self.counted(own, name).read(sys._getframe(2), self.capture)
+            if ("item", id(own), name) in self.following.places and name in before:
+                return self.following.read(own, name, sys._getframe(2))
             return value
         for cls in type(owner).__mro__:
             if name in cls.__dict__:
@@ -317,15 +316,8 @@ class Watch:
         if isinstance(own, dict):
             self.note("attribute", owner, "__dict__", own, f"{known[2]}.__dict__")
             for name in own:  # whatever is done with them is not seen
-                self.counted(own, name).fails = True
-
-    def counted(self, own: dict[str, Any], name: str) -> Varying:
-        """What is known of the use of a number in an attribute."""
-        place = ("item", id(own), name)
-        found = self.varying.get(place)
-        if found is None:
-            found = self.varying[place] = Varying(own, name, own[name])
-        return found
+                if ("item", id(own), name) in self.following.places:
+                    self.following.add(("item", id(own), name), own, name, own[name]).fails = True
 
     def missed(self, owner: Any, name: str) -> None:
         """An object has no attribute of this name of its own: a module's parameter, buffer or submodule, or nothing."""
@@ -406,7 +398,7 @@ class Watch:
                     self.absent.setdefault(id(frame.f_globals), (frame.f_globals, set()))[1].add(name)
                     continue  # a builtin
                 self.note("item", frame.f_globals, name, found, f"global {name}")
-                self._follow(("item", id(frame.f_globals), name), frame.f_globals, name, name)
+                self.following.add_variable(("item", id(frame.f_globals), name), frame.f_globals, name)
             self.spaces.enter(code, frame.f_globals, frame.f_locals)
             if code.co_freevars:
                 self._closure(frame, code)
@@ -432,12 +424,7 @@ class Watch:
         self.spaces.functions.setdefault(function.__code__, []).append(function)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             self.note("cell", cell, "cell_contents", _content(cell), f"closure {name} of {function.__name__}")
-            self._follow(("cell", id(cell), "cell_contents"), cell, "cell_contents", name)
-
-    def _follow(self, place: tuple, holder: Any, key: str, name: str) -> None:
-        """A variable whose number was seen to change."""
-        if place in self.counting and place not in self.varying:
-            self.varying[place] = FollowedVariable(holder, key, name)
+            self.following.add_variable(("cell", id(cell), "cell_contents"), cell, name)
 
     # ------------------------------------------------------------------------------------------------------------- active
     def __enter__(self) -> Watch:
@@ -458,15 +445,17 @@ class Watch:
 
         def inferred(instruction: Instruction, avals: tuple) -> Any:
             """JAX's tracing of an operator reads nothing of the user's, and makes so many calls that seeing each would take a third of its time."""
-            profile, is_busy = sys.getprofile(), self._busy
+            profile, is_busy, trace = sys.getprofile(), self._busy, sys.gettrace()
             if profile != self._profile:  # another thread, or another profiler
                 return _INFER(instruction, avals)
             sys.setprofile(None)
+            sys.settrace(None)
             self._busy = True
             try:
                 return _INFER(instruction, avals)
             finally:
                 self._busy = is_busy
+                sys.settrace(trace)
                 sys.setprofile(profile)
 
         Instruction.infer = inferred  # type: ignore[method-assign, assignment]

@@ -233,7 +233,7 @@ class Tensor(metaclass=TensorType):
 
     def storage_offset(self) -> int:
         """The position of the first element in the storage."""
-        return 0 if self._storage is None else self._geometry.offset
+        return 0 if self._storage is None else int(self._geometry.offset)
 
     def element_size(self) -> int:
         """Bytes of one element."""

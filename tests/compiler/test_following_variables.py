@@ -1,4 +1,4 @@
-"""Floats in global variables and closures: followed where they are operands of tensors and nothing else, guarded by value everywhere else."""
+"""Numbers in global variables and closures that change from call to call: followed, or guarded by their value."""
 
 from __future__ import annotations
 
@@ -82,8 +82,23 @@ def captured_again(x):
     return (lambda y: y * scale)(x) if scale else x
 
 
-FOLLOWED = [multiplied, in_two_functions, differentiated, beside_a_loop]
-GUARDED = [as_a_condition, with_a_number, given_to_a_function, in_a_loop, called_twice, through_the_module, by_its_name, assigned, captured_again]
+def imported(x):
+    from tests.compiler.test_following_variables import scale as found
+
+    return x * found + scale
+
+
+def in_a_class(x):
+    class Holder:
+        found = scale
+
+    return x * Holder.found
+
+
+FOLLOWED = [
+    multiplied, in_two_functions, differentiated, beside_a_loop, with_a_number, given_to_a_function, in_a_loop, called_twice, through_the_module, assigned, captured_again,
+]  # fmt: skip
+GUARDED = [by_its_name, imported, in_a_class]
 
 
 def _captures(function, change, *values):
@@ -115,6 +130,10 @@ def test_followed_globals(function):
 @pytest.mark.parametrize("function", GUARDED)
 def test_guarded_globals(function):
     assert _captures(function, _set_global, 1.5, 2.5, 3.5, 10.25, 2.5) == 4
+
+
+def test_a_condition_of_a_global():
+    assert _captures(as_a_condition, _set_global, 1.5, 2.5, 3.5, 10.25, 2.5) == 3
 
 
 def test_the_variable_keeps_its_object():
@@ -159,9 +178,42 @@ def _closing(use):
     return (lambda x: x * factor if factor < 3 else x), change
 
 
-@pytest.mark.parametrize(("use", "captures"), [("operand", 2), ("nested", 4), ("condition", 4)])
+@pytest.mark.parametrize(("use", "captures"), [("operand", 2), ("nested", 2), ("condition", 3)])
 def test_closures(use, captures):
     assert _captures(*_closing(use), 1.5, 2.5, 3.5, 10.25, 2.5) == captures
+
+
+def _factory(number):
+    """A function over a number, and what sets that."""
+
+    def use(x):
+        return x * number
+
+    def change(value):
+        nonlocal number
+        number = value
+
+    return use, change
+
+
+use_first, change_first = _factory(1)
+use_second, change_second = _factory(1)
+
+
+def test_the_cell_of_a_function_that_is_called():
+    """Another function of the same code has an equal number."""
+    compiled = torch.compile(lambda x: use_first(x) + 1)
+    for k, value in enumerate((1, 2, 3, 4, 2, 1)):
+        change_first(value)
+        change_second(k // 2)
+        assert compiled(torch.ones(1)).item() == value + 1
+
+
+def test_generators_over_a_global():
+    compiled = torch.compile(lambda x: sum(x * scale for _ in range(2)))
+    for value in (1.5, 2.5, 3.5, 4.5):
+        _set_global(value)
+        assert compiled(torch.ones(1)).item() == 2 * value
 
 
 def test_weight_of_a_loss_is_annealed():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import types
+
 import pytest
 
 import pytorchlike as torch
@@ -143,6 +145,50 @@ def test_numbers_of_an_object(function):
     torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-6)
     if FUNCTIONS[function] is not None:
         assert compiled._compiled.captures == FUNCTIONS[function], compiled._compiled.misses
+
+
+def test_attributes_that_are_assigned():
+    """The next value comes from an argument, is a constant, or is the same at the call that is captured; reads behind it see it."""
+
+    def remainder(held, x, t):
+        held.n = (held.n + 1) % 4
+        return x * held.n
+
+    def started_anew(held, x, t):
+        held.n += 1
+        if held.n == 4:
+            held.n = 0
+        return x + held.n
+
+    def given(held, x, t):
+        held.n = t
+        return x * held.n
+
+    def unchanged(held, x, t):
+        held.n = held.n % 4
+        return x + held.n
+
+    def twice(held, x, t):
+        held.n = t + held.n
+        held.other = held.n * 2
+        return x * held.other - held.n
+
+    for make in (Held, types.SimpleNamespace):
+        for function in (remainder, started_anew, given, unchanged, twice):
+            both = []
+            for wrap in (lambda f: f, torch.compile):
+                held = make()
+                held.n, held.other = 1, 0
+                run = wrap(lambda x, t: function(held, x, t))  # noqa: B023
+                seen = []
+                for t in (1, 2, 3, 3, 1, 0, 5, 4, 7, 2, 1):
+                    if function is unchanged:
+                        held.n = t
+                    seen.append([run(torch.ones(2), t), held.n, held.other])
+                both.append(seen)
+            torch.testing.assert_close(both[1], both[0])
+            if make is Held:
+                assert run._compiled.captures <= 5, run._compiled.misses
 
 
 def test_a_number_that_somebody_else_changes():

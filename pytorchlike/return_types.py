@@ -5,6 +5,7 @@ from __future__ import annotations
 from .dispatch.call import named_results
 from .dispatch.overloads import packet_of
 from .dispatch.registry import OPERATORS
+from .dispatch.schema import Schema
 
 __all__: list[str] = []
 
@@ -22,4 +23,5 @@ def __getattr__(name: str) -> type:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *(o.name for o in OPERATORS.values() if not o.name.startswith("_") and o.schema.result_names)})
+    ours = [o for o in OPERATORS.values() if isinstance(o.schema, Schema)]  # users' operators have torch's schemas
+    return sorted({*__all__, *(o.name for o in ours if not o.name.startswith("_") and o.schema.result_names)})

@@ -34,7 +34,7 @@ CALLABLES = (
     operator.attrgetter, operator.methodcaller,
 )  # fmt: skip
 #: Names by which code looks at how a function or a call is made.
-_INSIDE = frozenset({"__closure__", "cell_contents", "__defaults__", "__kwdefaults__", "__code__", "f_locals", "f_globals", "f_back"})
+_INSIDE = frozenset({"__closure__", "cell_contents", "__defaults__", "__kwdefaults__", "f_locals", "f_globals", "f_back"})
 #: Entries of a class that Python makes by itself, and those that describe it.
 _MADE_ON_DEMAND = ("__getattribute__", "__setattr__", "__delattr__", "__annotations__", "__abstractmethods__", "_abc_impl", "__slotnames__")
 
@@ -143,7 +143,7 @@ class Spaces:
     def _read(self, space: Any, where: str, names: Iterable[str]) -> None:
         for name in list(names):
             value = space.__dict__.get(name, MISSING)
-            if value is not MISSING and not isinstance(value, (np.ndarray, Iterator)):
+            if value is not MISSING and name not in _MADE_ON_DEMAND and not isinstance(value, (np.ndarray, Iterator)):
                 self._watch.note("item", space.__dict__, name, value, f"{where}.{name}")
 
     def _read_all(self, space: Any, where: str) -> None:

@@ -97,6 +97,8 @@ class Watch:
         self.following.functions, self.following.outside = self.spaces.functions, self.outside
         self._written: dict[tuple[int, str], tuple[dict, str, str]] = {}  # attributes that the call wrote
         self.entered: dict[types.CodeType, dict[str, Any]] = {}
+        self._with_code: dict[types.CodeType, list[types.FunctionType]] = {}  # all functions with it that have closures
+        self._closures: dict[types.CodeType, set[tuple]] = {}  # ids of the values with which closures were called
         self._previous: Any = None
         self._busy = False
         self._imports = 0
@@ -258,7 +260,7 @@ class Watch:
     @property
     def is_seeing(self) -> bool:
         """Whether what happens now is part of the call, and to be noted."""
-        return not (self._busy or self._imports or self.capture.paused) and threading.get_ident() == self._thread
+        return not (self._busy or self._imports or self.capture.paused or self.capture.broken is not None) and threading.get_ident() == self._thread
 
     def written(self, owner: Any, name: str) -> None:
         """An attribute of an object was written or deleted."""
@@ -338,6 +340,8 @@ class Watch:
 
     # -------------------------------------------------------------------------------------------------------------- calls
     def _profile(self, frame: Any, event: str, argument: Any) -> None:
+        if self.capture.broken is not None:
+            return  # nothing of the call is kept
         if event == "call" and frame.f_code.co_name == "_gcd_import" and self.is_seeing:
             self.spaces.imported(frame.f_locals["name"], 0, {})
         if frame.f_code.co_name == "_find_and_load":  # a module that is imported for the first time runs once
@@ -350,6 +354,12 @@ class Watch:
             if kind == "user":
                 if code not in self.entered and not self.capture.paused:
                     self._enter(frame, code)
+                elif code.co_freevars and not self.capture.paused:
+                    self._busy = True
+                    try:
+                        self._closure(frame, code)
+                    finally:
+                        self._busy = False
             elif code.co_name in ("__instancecheck__", "__subclasscheck__") and code.co_filename == _ABSTRACT:
                 self.note("call", abc.get_cache_token, None, abc.get_cache_token(), "what counts as an abstract class")
             elif code.co_filename == inspect.__file__:
@@ -406,17 +416,24 @@ class Watch:
             self._busy = False
 
     def _closure(self, frame: Any, code: types.CodeType) -> None:
+        """Code that refers to variables of an enclosing function is called: those of the function that this is, one of perhaps many with the code."""
         if any(code in outer.co_consts for outer in self._codes if self._codes[outer] == "user"):
             return  # a function made by the call itself
-        values, is_found = frame.f_locals, False
-        for function in [*gc.get_referrers(code), *self.spaces.functions.get(code, ())]:
-            if not isinstance(function, types.FunctionType) or function.__closure__ is None:
-                continue
-            cells = dict(zip(code.co_freevars, function.__closure__, strict=True))
-            if all(_content(cell) is values.get(name, MISSING) for name, cell in cells.items()):
+        values = frame.f_locals
+        found = tuple([id(values.get(name, MISSING)) for name in code.co_freevars])
+        if found in self._closures.setdefault(code, set()):
+            return
+        self._closures[code].add(found)
+        for again in (False, True):  # asking for referrers looks at every object there is: only where a function is not among those found before
+            if again or code not in self._with_code:
+                referrers = [*gc.get_referrers(code), *self.spaces.functions.get(code, ())]
+                self._with_code[code] = [f for f in referrers if isinstance(f, types.FunctionType) and f.__closure__ is not None]
+            functions = [f for f in self._with_code[code] if _has_cells(f, values)]
+            for function in functions:
                 self.closure_of(function)
-                is_found = True
-        if not is_found:  # it was made before the import, and is frozen (core/collecting.py)
+            if functions:
+                break
+        else:  # it was made before the import, and is frozen (core/collecting.py)
             self.capture.give_up(f"the closure of {code.co_name} cannot be found")
 
     def closure_of(self, function: types.FunctionType) -> None:
@@ -559,3 +576,9 @@ def _kept_by(function: Any) -> dict:
 
 def _has_dict(value: Any) -> bool:
     return type(value).__dictoffset__ != 0
+
+
+def _has_cells(function: types.FunctionType, values: dict[str, Any]) -> bool:
+    """Whether these are the variables of a function's closure."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    return all(_content(cell) is values.get(name, MISSING) for name, cell in cells)

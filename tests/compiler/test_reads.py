@@ -580,3 +580,38 @@ def test_modules_stay_as_they_are():
     torch.compile(lambda x: model(x) * getattr(model, "factor", 1.0))(torch.ones(2))
     assert before == [getattr, hasattr, vars, dir, nn.Module.__setattr__, nn.Module.__getattribute__]
     assert "__setattr__" in nn.Module.__dict__ and "__getattribute__" not in nn.Module.__dict__
+
+
+def test_closures_of_the_same_code_are_told_apart():
+    def factory(scale):
+        def function(x):
+            return x * scale
+
+        def change(value):
+            nonlocal scale
+            scale = value
+
+        return function, change
+
+    first, change_first = factory(2.0)
+    second, change_second = factory(3.0)
+    compiled = torch.compile(lambda x: first(x) + second(x))
+    x = torch.ones(1)
+    assert [compiled(x).item() for _ in range(3)] == [5.0] * 3
+    change_second(7.0)
+    assert compiled(x).item() == 9.0
+    change_first(1.0)
+    assert compiled(x).item() == 8.0
+
+
+def test_a_mention_of_getattribute_is_no_read_of_what_the_watch_puts_there():
+    class Held:
+        scale = 2.0
+
+        def value(self):
+            return object.__getattribute__(self, "scale")
+
+    held = Held()
+    compiled = torch.compile(lambda x: x * held.value() * held.scale)
+    assert [compiled(torch.ones(1)).item() for _ in range(4)] == [4.0] * 4
+    assert compiled._compiled.captures == 1

@@ -62,13 +62,13 @@ def run(folder: pathlib.Path) -> tuple[str, int, int, str]:
 @pytest.mark.ci
 def test_a_second_process_traces_and_compiles_nothing(tmp_path: pathlib.Path) -> None:
     first = run(tmp_path)
-    assert first[1] > 10 and first[2] > 1 and "index" in first[3]
+    assert first[1] > 10 and first[2] >= 1 and "index" in first[3]
     second = run(tmp_path)
     assert second[0] == first[0] and second[3] == first[3]
     assert second[1] == 0 and second[2] < first[2]
     # Files that cannot be read do no harm.
     files = [file for file in (tmp_path / "programs").rglob("*") if file.is_file()]
-    assert len(files) > 3
+    assert len(files) >= 2
     for k, file in enumerate(files):
         file.write_bytes(b"" if k % 2 else b"not a program")
     assert [run(tmp_path)[0] for _ in range(2)] == [first[0]] * 2

@@ -203,8 +203,8 @@ class Part:
     def _advance(self) -> None:
         """Change the tier, or prepare for that, where this run is the one to do so."""
         run = self.runs + 1
-        if self.tier is tiers.INTERPRETED:
-            tiers.count_run(self.family, tuple([self.avals[slot].size for slot in self.inputs]), run)
+        if self.tier is tiers.INTERPRETED and run <= 2:
+            tiers.count_run(self.family, tuple([self.avals[slot].size for slot in self.inputs]))
         if tiers.is_due(self.tier, run, self.family, self.is_whole):
             job = self.job
             self.function = None if job is None else job.result()

@@ -50,12 +50,11 @@ def family_of(instructions: Sequence[Hashable]) -> int:
     return hash(tuple(instructions))
 
 
-def count_run(family: int, sizes: Hashable, run: int) -> None:
-    """A program of a family runs for the so-manieth time (the first is 1)."""
-    if run <= 2:
-        known = hash((family, sizes))
-        _runs[known] += 1
-        _seen_once[family] += {1: 1, 2: -1}.get(_runs[known], 0)
+def count_run(family: int, sizes: Hashable) -> None:
+    """A program of a family, with inputs of these sizes, runs for the first or the second time."""
+    known = hash((family, sizes))
+    _runs[known] += 1
+    _seen_once[family] += {1: 1, 2: -1}.get(_runs[known], 0)
 
 
 def first_tier(platform: str, interpretable: bool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..autograd.grad_mode import no_grad
@@ -18,30 +19,26 @@ def _before(state_steps: list[Tensor]) -> list[Tensor]:
     return [step - 1 for step in state_steps]
 
 
-@no_grad()
-def _fused_adam_(
-    self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor], max_exp_avg_sqs: list[Tensor],
-    state_steps: list[Tensor], *, lr: float | Tensor, beta1: float, beta2: float, weight_decay: float, eps: float, amsgrad: bool, maximize: bool,
-    grad_scale: Tensor | None = None, found_inf: Tensor | None = None,
-) -> None:  # fmt: skip
-    """Adam's step on lists of tensors, which are written to (``state_steps`` are not)."""
-    adam(
-        self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, _before(state_steps), fused=True, grad_scale=grad_scale, found_inf=found_inf,
-        amsgrad=amsgrad, beta1=beta1, beta2=beta2, lr=lr, weight_decay=weight_decay, eps=eps, maximize=maximize,
-    )  # fmt: skip
+def _adam_(name: str, says: str, decoupled_weight_decay: bool) -> Callable[..., None]:
+    @no_grad()
+    def fused(
+        self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor], max_exp_avg_sqs: list[Tensor],
+        state_steps: list[Tensor], *, lr: float | Tensor, beta1: float, beta2: float, weight_decay: float, eps: float, amsgrad: bool, maximize: bool,
+        grad_scale: Tensor | None = None, found_inf: Tensor | None = None,
+    ) -> None:  # fmt: skip
+        adam(
+            self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, _before(state_steps), fused=True, grad_scale=grad_scale, found_inf=found_inf,
+            decoupled_weight_decay=decoupled_weight_decay, amsgrad=amsgrad, beta1=beta1, beta2=beta2, lr=lr, weight_decay=weight_decay, eps=eps,
+            maximize=maximize,
+        )  # fmt: skip
+
+    fused.__name__ = fused.__qualname__ = name
+    fused.__doc__ = f"{says}'s step on lists of tensors, which are written to (``state_steps`` are not)."
+    return fused
 
 
-@no_grad()
-def _fused_adamw_(
-    self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor], max_exp_avg_sqs: list[Tensor],
-    state_steps: list[Tensor], *, lr: float | Tensor, beta1: float, beta2: float, weight_decay: float, eps: float, amsgrad: bool, maximize: bool,
-    grad_scale: Tensor | None = None, found_inf: Tensor | None = None,
-) -> None:  # fmt: skip
-    """AdamW's step on lists of tensors, which are written to (``state_steps`` are not)."""
-    adam(
-        self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, _before(state_steps), fused=True, grad_scale=grad_scale, found_inf=found_inf,
-        decoupled_weight_decay=True, amsgrad=amsgrad, beta1=beta1, beta2=beta2, lr=lr, weight_decay=weight_decay, eps=eps, maximize=maximize,
-    )  # fmt: skip
+_fused_adam_ = _adam_("_fused_adam_", "Adam", decoupled_weight_decay=False)
+_fused_adamw_ = _adam_("_fused_adamw_", "AdamW", decoupled_weight_decay=True)
 
 
 @no_grad()

@@ -23,7 +23,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 
 __all__ = [
-    "CAPTURED_COMPILED_FROM", "COMPILED_FROM", "FULL", "HANDED_OVER_AT", "INTERPRETED", "QUICK", "count_run", "family_of", "first_tier", "forced",
+    "COMPILED_FROM", "COMPILED_SOON_FROM", "FULL", "HANDED_OVER_AT", "INTERPRETED", "QUICK", "count_run", "family_of", "first_tier", "forced",
     "is_due", "options", "outlook", "starts_background",
 ]  # fmt: skip
 
@@ -33,8 +33,8 @@ INTERPRETED, QUICK, FULL = "interpreted", "quick", "full"
 HANDED_OVER_AT = 3
 #: ... and the first one that runs compiled.
 COMPILED_FROM = 8
-#: The first run that is compiled of what a compiled function captured.
-CAPTURED_COMPILED_FROM = 3
+#: The first run that is compiled fully of what a compiled function captured, and of programs that are compiled quickly at once.
+COMPILED_SOON_FROM = 3
 
 _QUICK_OPTIONS = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 _forced = os.environ.get("PYTORCHLIKE_TIERS", "")
@@ -71,7 +71,7 @@ def starts_background(run: int, family: int) -> bool:
 
 def is_due(tier: str, run: int, family: int = 0, is_captured: bool = False) -> bool:
     """Whether a program that is not in the full tier yet is in it from this run on (the first is 1)."""
-    first = CAPTURED_COMPILED_FROM if is_captured else COMPILED_FROM
+    first = COMPILED_FROM if tier is INTERPRETED and not is_captured else COMPILED_SOON_FROM
     return _forced != tier and run >= first * (1 + _seen_once[family])
 
 
@@ -81,7 +81,7 @@ def outlook(family: int, runs: int, is_captured: bool = False) -> str:
         return "this tier is forced"
     others = _seen_once[family] - (runs == 1)
     because = f", as {others} others with the same operators came only once" if others else ""
-    return f"compiled from run {(CAPTURED_COMPILED_FROM if is_captured else COMPILED_FROM) * (1 + others)}{because}"
+    return f"compiled from run {(COMPILED_SOON_FROM if is_captured else COMPILED_FROM) * (1 + others)}{because}"
 
 
 def options(tier: str) -> dict | None:
